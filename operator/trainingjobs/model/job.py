@@ -1,0 +1,94 @@
+"""One TrainingJob, parsed: past this door its values are right and nobody checks again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pydantic import ValidationError
+
+from trainingjobs.model import labels, names
+from trainingjobs.model.spec import Manifest, Spec
+from trainingjobs.model.status import Status
+from trainingjobs.model.times import parse_time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingJob:
+    """What the user asks for, who it is, and what was last said of it."""
+
+    namespace: str
+    name: str
+    uid: str
+    resource_version: str
+    generation: int
+    created: datetime | None
+    deleting: bool
+    spec: Spec
+    status: Status
+
+    @property
+    def size(self) -> int:
+        """Number of instances: one master and the workers."""
+        return self.spec.parallel_instances
+
+    @property
+    def ours(self) -> bool:
+        """False where `managedBy` names another controller."""
+        return self.spec.managed_by in {None, labels.OPERATOR}
+
+    @property
+    def attempt(self) -> int:
+        """The attempt that runs or is about to; the first is 1."""
+        return max(self.status.attempt, 1)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Namespace and name."""
+        return self.namespace, self.name
+
+    def template(self, rank: int) -> Manifest:
+        """The user's pod template for one rank."""
+        if rank == names.MASTER_RANK and self.spec.master_template is not None:
+            return self.spec.master_template
+        return self.spec.template
+
+
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """A body that the models refuse: all errors with their paths, not the first alone."""
+
+    errors: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "; ".join(self.errors)
+
+
+def parse(body: Mapping[str, Any]) -> TrainingJob | Invalid:
+    """The job in a manifest, or what is wrong with it.
+
+    The API server has checked the same rules; this door stays for a resource definition
+    that is older or newer than the operator.
+    """
+    metadata = body["metadata"]
+    try:
+        spec = Spec.model_validate(body.get("spec", {}))
+        status = Status.model_validate(body.get("status") or {})
+    except ValidationError as error:
+        return Invalid(tuple(_line(dict(item)) for item in error.errors(include_input=False)))
+    return TrainingJob(
+        namespace=metadata["namespace"],
+        name=metadata["name"],
+        uid=metadata["uid"],
+        resource_version=metadata.get("resourceVersion", ""),
+        generation=metadata.get("generation", 0),
+        created=parse_time(metadata.get("creationTimestamp")),
+        deleting="deletionTimestamp" in metadata,
+        spec=spec,
+        status=status,
+    )
+
+
+def _line(error: dict[str, Any]) -> str:
+    path = ".".join(str(part) for part in error["loc"])
+    return f"spec.{path}: {error['msg']}"

@@ -1,0 +1,102 @@
+"""What is seen of a job's pods and service: a frozen snapshot that decisions rest on."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exit:
+    """How a training container ended."""
+
+    code: int
+    reason: str = ""
+    message: str = ""
+    finished: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """What a container, or the pod as a whole, waits for, in the cluster's own words."""
+
+    reason: str
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodSeen:
+    """One pod that the job owns, cut down to what decisions need."""
+
+    name: str
+    uid: str
+    rank: int
+    attempt: int
+    phase: str = "Pending"
+    node: str | None = None
+    scheduled: bool = False
+    running: bool = False
+    exit: Exit | None = None
+    waiting: Waiting | None = None
+    unschedulable: str | None = None
+    deletion_requested: datetime | None = None
+    disruption: str | None = None
+    noticed_end: datetime | None = None
+
+    @property
+    def terminating(self) -> bool:
+        """True once somebody asked for its deletion."""
+        return self.deletion_requested is not None
+
+    @property
+    def succeeded(self) -> bool:
+        """True when the training container ended with exit code 0."""
+        return self.exit is not None and self.exit.code == 0
+
+    @property
+    def failed(self) -> bool:
+        """True when the training container, or the pod before it ran, ended otherwise."""
+        if self.exit is not None:
+            return self.exit.code != 0
+        return self.phase == "Failed"
+
+    @property
+    def ended(self) -> bool:
+        """True when the training container will not run again."""
+        return self.exit is not None or self.phase in {"Succeeded", "Failed"}
+
+
+class Trouble(StrEnum):
+    """Why the API server did not take an object of ours."""
+
+    INVALID = "InvalidTemplate"
+    QUOTA = "QuotaExceeded"
+    FORBIDDEN = "Forbidden"
+    CONFLICT = "NameConflict"
+    UNAVAILABLE = "ApiUnavailable"
+    LEAVING = "NamespaceTerminating"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One refused create: what, why, and the API server's words."""
+
+    trouble: Trouble
+    name: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """All that is seen of one job; pods of other attempts included, others' pods never."""
+
+    pods: tuple[PodSeen, ...] = ()
+    service: bool = False
+    problems: tuple[Problem, ...] = ()
+
+    def of(self, attempt: int) -> dict[int, PodSeen]:
+        """The pods of one attempt by rank."""
+        return {pod.rank: pod for pod in self.pods if pod.attempt == attempt}
+
+    def others(self, attempt: int) -> tuple[PodSeen, ...]:
+        """The pods of all other attempts."""
+        return tuple(pod for pod in self.pods if pod.attempt != attempt)

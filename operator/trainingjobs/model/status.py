@@ -1,0 +1,123 @@
+"""What the operator tells of a job, and all that it remembers of it.
+
+Counters and history live here and nowhere else: an operator that starts anew knows from
+the resource alone which attempt runs and what it has cost so far.
+"""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from trainingjobs.model.base import Model
+
+MAX_ATTEMPTS_KEPT = 10
+MAX_MESSAGE = 1024
+
+Count = Annotated[int, Field(ge=0)]
+Message = Annotated[str, Field(max_length=4096)]
+
+
+class Phase(StrEnum):
+    """A summary for people; programs read the conditions."""
+
+    SUSPENDED = "Suspended"
+    PENDING = "Pending"
+    STARTING = "Starting"
+    RUNNING = "Running"
+    RESTARTING = "Restarting"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+
+
+class Condition(Model):
+    """One statement about the job, with the time since when it holds."""
+
+    type: Annotated[str, Field(max_length=316)]
+    status: Literal["True", "False", "Unknown"]
+    reason: Annotated[str, Field(max_length=1024)]
+    message: Message = ""
+    last_transition_time: datetime
+    observed_generation: Count = 0
+
+
+class Instances(Model):
+    """Where the instances of this attempt stand; the counts add up to PARALLEL_INSTANCES."""
+
+    missing: Count = Field(default=0, description="Not created yet, or gone.")
+    pending: Count = Field(default=0, description="Created and not yet on a node.")
+    starting: Count = Field(default=0, description="On a node; images and containers on their way.")
+    running: Count = Field(default=0, description="The training container runs.")
+    succeeded: Count = Field(
+        default=0, description="The training container ended with exit code 0."
+    )
+    failed: Count = Field(default=0, description="The training container ended otherwise.")
+    terminating: Count = Field(default=0, description="Being deleted.")
+
+
+class Failure(Model):
+    """Which rank ended an attempt, and how."""
+
+    rank: Count
+    pod: str
+    node: str | None = None
+    exit_code: int | None = None
+    reason: str = Field(description="Error, OOMKilled, Evicted, Deleted, …")
+    message: Message = Field(default="", description="The container's last lines.")
+    time: datetime | None = Field(default=None, description="When the container ended.")
+    victims: str = Field(default="", description="Ranks that fell over after it, as in 0,2-7.")
+
+
+class Attempt(Model):
+    """One attempt that is over."""
+
+    attempt: Count
+    start_time: datetime | None = None
+    end_time: datetime
+    reason: str
+    failure: Failure | None = None
+
+
+class Status(Model):
+    """What is true of the job, as of the generation that was looked at."""
+
+    observed_generation: Count = Field(
+        default=0, description="The generation of the spec that this status speaks of."
+    )
+    phase: Phase | None = Field(default=None, description="A summary for people.")
+    message: Message = Field(default="", description="In one sentence, what the job waits for.")
+    ready: str = Field(default="", description="Instances that run or succeeded, of all: 3/3.")
+    progress: str | None = Field(default=None, description="How far the training is: 40%.")
+    instances: Instances = Field(
+        default=Instances(), description="Where the instances of this attempt stand."
+    )
+    replicas: Count = Field(default=0, description="Instances that exist, for kubectl scale.")
+    selector: str = Field(default="", description="Label selector of the job's pods.")
+    master_address: str = Field(default="", description="Name and port of the rendezvous.")
+    attempt: Count = Field(default=0, description="The attempt that runs, from 1.")
+    restarts: Count = Field(default=0, description="Restarts charged to maxRestarts.")
+    disruptions: Count = Field(default=0, description="Restarts that the cluster caused.")
+    start_time: datetime | None = Field(default=None, description="When pods were first allowed.")
+    attempt_start_time: datetime | None = Field(
+        default=None, description="When this attempt was allowed to start."
+    )
+    next_attempt_time: datetime | None = Field(
+        default=None, description="When the next attempt starts, while it backs off."
+    )
+    completion_time: datetime | None = Field(default=None, description="When the job finished.")
+    succeeded_ranks: str = Field(
+        default="", description="Instances of this attempt that were seen to succeed, as in 0,2-7."
+    )
+    failure: Failure | None = Field(
+        default=None, description="The first cause of the last failure."
+    )
+    attempts: list[Attempt] = Field(
+        default=[], max_length=MAX_ATTEMPTS_KEPT, description="The last attempts that are over."
+    )
+    conditions: list[Condition] = Field(default=[], max_length=32)
+
+    @property
+    def finished(self) -> bool:
+        """True once the job has succeeded or failed: nothing about it changes after that."""
+        return self.phase in {Phase.SUCCEEDED, Phase.FAILED}

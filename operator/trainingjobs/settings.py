@@ -1,0 +1,47 @@
+"""The operator's settings, read from the environment once and passed on as a value."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What an administrator may choose, with the defaults of the chart."""
+
+    namespaces: tuple[str, ...] = ()
+    """The namespaces to serve; none means all."""
+    cluster_domain: str = "cluster.local"
+    port: int = 8080
+    """Where /healthz, /readyz and /metrics are served."""
+    parallel_writes: int = 32
+    resync_seconds: float = 300.0
+    log_level: str = "INFO"
+    log_format: str = "json"
+
+
+def from_environment(environ: Mapping[str, str]) -> Settings:
+    """The settings in variables that start with `TRAININGJOBS_`.
+
+    Raises:
+        ValueError: when a number is none, with the variable's name.
+    """
+    default = Settings()
+    return Settings(
+        namespaces=tuple(environ.get("TRAININGJOBS_NAMESPACES", "").replace(",", " ").split()),
+        cluster_domain=environ.get("TRAININGJOBS_CLUSTER_DOMAIN", default.cluster_domain),
+        port=int(_number(environ, "TRAININGJOBS_PORT", default.port)),
+        parallel_writes=int(
+            _number(environ, "TRAININGJOBS_PARALLEL_WRITES", default.parallel_writes)
+        ),
+        resync_seconds=_number(environ, "TRAININGJOBS_RESYNC_SECONDS", default.resync_seconds),
+        log_level=environ.get("TRAININGJOBS_LOG_LEVEL", default.log_level).upper(),
+        log_format=environ.get("TRAININGJOBS_LOG_FORMAT", default.log_format),
+    )
+
+
+def _number(environ: Mapping[str, str], name: str, default: float) -> float:
+    text = environ.get(name, str(default))
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{name} is {text!r}: it must be a number, such as {default:g}") from None
