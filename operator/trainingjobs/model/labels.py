@@ -14,6 +14,7 @@ JOB_NAME = f"{GROUP}/job-name"
 ROLE = f"{GROUP}/role"
 RANK = f"{GROUP}/rank"
 ATTEMPT = f"{GROUP}/attempt"
+CONTAINER = f"{GROUP}/container"
 
 APP_NAME = "app.kubernetes.io/name"
 APP_INSTANCE = "app.kubernetes.io/instance"

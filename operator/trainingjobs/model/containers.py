@@ -1,0 +1,42 @@
+"""What a pod template says of its training container."""
+
+from typing import Any
+
+from trainingjobs.model import labels
+from trainingjobs.model.quantity import number
+from trainingjobs.model.spec import Manifest
+
+
+def trainer(template: Manifest) -> Manifest:
+    """The container named `trainer`, else the first.
+
+    Raises:
+        IndexError: when there is none; the schema refuses such a template.
+    """
+    containers: list[Manifest] = template["spec"]["containers"]
+    named = (container for container in containers if container.get("name") == labels.TRAINER)
+    return next(named, containers[0])
+
+
+def limits(template: Manifest) -> dict[str, Any]:
+    """The training container's resource limits."""
+    return (trainer(template).get("resources") or {}).get("limits") or {}
+
+
+def gpus(template: Manifest) -> int:
+    """GPUs in the training container's limits, of whatever vendor."""
+    return int(sum(number(amount) for name, amount in limits(template).items() if _is_gpu(name)))
+
+
+def cpus(template: Manifest) -> int:
+    """Whole CPUs in the training container's limits; 0 where it has none."""
+    return int(number(limits(template).get("cpu", 0)))
+
+
+def has_cpu_limit(template: Manifest) -> bool:
+    """True when the training container's CPU time is limited."""
+    return "cpu" in limits(template)
+
+
+def _is_gpu(resource: str) -> bool:
+    return resource.endswith("/gpu") or resource.startswith("nvidia.com/mig-")

@@ -1,0 +1,119 @@
+"""Which rank ended an attempt: the first to fall, not the first that was seen.
+
+When one rank dies the others die of it, within the same second and often reported earlier.
+So the containers' own finish times decide; within one second (the resolution of these
+times) a rank that complains of a lost peer comes after one that does not.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from trainingjobs.model import names, ranks
+from trainingjobs.model.job import TrainingJob
+from trainingjobs.model.observed import PodSeen
+from trainingjobs.model.status import MAX_MESSAGE, Failure
+
+SETTLE = timedelta(seconds=1.5)
+"""How long the news of a failure may lag behind the news of what it caused."""
+
+_LOST_PEER = re.compile(
+    r"connection (reset|closed|refused)|closed by peer|broken pipe|socket closed|recvvalue failed"
+    r"|remote process exited|nccl.{0,40}(abort|timeout|remote)|peer.{0,20}(gone|lost|down)",
+    re.IGNORECASE,
+)
+_BEGINNING = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """What ended the attempt, and whether the cluster or the program did it."""
+
+    failure: Failure
+    disruption: bool
+
+
+def first_cause(job: TrainingJob, pods: Mapping[int, PodSeen], lost: Iterable[int]) -> Cause | None:
+    """The first cause among the attempt's pods and its lost ranks; None while all is well."""
+    gone = [_gone(job, rank) for rank in lost]
+    fallen = [_fallen(pod) for pod in pods.values() if _has_fallen(pod)]
+    candidates = sorted([*gone, *fallen], key=_order)
+    if not candidates:
+        return None
+    first, *later = candidates
+    victims = ranks.compact(cause.failure.rank for cause in later)
+    return Cause(
+        failure=first.failure.model_copy(update={"victims": victims}), disruption=first.disruption
+    )
+
+
+def unsettled(pods: Mapping[int, PodSeen], now: datetime) -> datetime | None:
+    """When the news of a failure will have come in; None when it has.
+
+    Nothing is left to wait for once every pod has ended.
+    """
+    noticed = [pod.noticed_end for pod in pods.values() if pod.failed and pod.noticed_end]
+    if not noticed or all(pod.ended for pod in pods.values()):
+        return None
+    due = min(noticed) + SETTLE
+    return due if now < due else None
+
+
+def succeeded(pod: PodSeen) -> bool:
+    """True when the rank did its work: ended with 0, and not because it was told to go."""
+    return pod.succeeded and not _told_to_go(pod)
+
+
+def _has_fallen(pod: PodSeen) -> bool:
+    if succeeded(pod):
+        return False
+    return pod.failed or pod.terminating or pod.disruption is not None
+
+
+def _told_to_go(pod: PodSeen) -> bool:
+    """True when the deletion was asked for before the container ended."""
+    if pod.deletion_requested is None:
+        return False
+    finished = pod.exit.finished if pod.exit else None
+    return finished is None or finished >= pod.deletion_requested
+
+
+def _fallen(pod: PodSeen) -> Cause:
+    disruption = pod.disruption is not None or _told_to_go(pod)
+    finished = pod.exit.finished if pod.exit else None
+    return Cause(
+        disruption=disruption,
+        failure=Failure(
+            rank=pod.rank,
+            pod=pod.name,
+            node=pod.node,
+            exit_code=pod.exit.code if pod.exit else None,
+            reason=_reason(pod, disruption=disruption),
+            message=(pod.exit.message if pod.exit else "")[-MAX_MESSAGE:],
+            time=pod.deletion_requested if disruption else finished,
+        ),
+    )
+
+
+def _reason(pod: PodSeen, *, disruption: bool) -> str:
+    if disruption:
+        return pod.disruption or "Deleted"
+    return (pod.exit.reason if pod.exit else "") or "Error"
+
+
+def _gone(job: TrainingJob, rank: int) -> Cause:
+    failure = Failure(
+        rank=rank, pod=names.pod(job.name, rank), reason="Gone", message="the pod no longer exists"
+    )
+    return Cause(failure=failure, disruption=True)
+
+
+def _order(cause: Cause) -> tuple[datetime, bool, bool, int]:
+    failure = cause.failure
+    return (
+        failure.time or _BEGINNING,
+        not cause.disruption,
+        _LOST_PEER.search(failure.message) is not None,
+        failure.rank,
+    )

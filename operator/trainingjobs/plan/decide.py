@@ -1,0 +1,127 @@
+"""The one function that the operator's shell calls: what is true in, what to do out.
+
+Law: once a decision is carried out, deciding again gives nothing to do.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from trainingjobs.model.job import TrainingJob
+from trainingjobs.model.observed import Observed, PodSeen
+from trainingjobs.model.spec import CleanPodPolicy, Manifest
+from trainingjobs.model.verdict import Step, Verdict
+from trainingjobs.plan import cause, manifests, timing
+from trainingjobs.plan.decision import Decision, PodRef
+from trainingjobs.plan.judge import Case, cause_of, judge
+from trainingjobs.status.report import report
+
+
+def decide(job: TrainingJob, seen: Observed, now: datetime, domain: str) -> Decision:
+    """The next step of a job.
+
+    Args:
+        job: what is asked for, with the status as it was last written.
+        seen: what is there.
+        now: the time, aware of its zone.
+        domain: the cluster's DNS domain, for the pods' addresses.
+    """
+    if job.deleting:
+        return Decision(status=job.status)
+    if job.status.finished:
+        return _finished(job, seen, now)
+    case = Case(job, seen, now)
+    news = _news_to_come(case)
+    if news is not None:
+        return Decision(status=job.status, wake_at=news)
+    verdict = judge(case)
+    status = report(job, seen, verdict, now)
+    create = _missing(case, domain) if verdict.step is Step.RUN else ()
+    return Decision(
+        status=status,
+        check=_samples(case, domain) if create and not seen.service else (),
+        create=create,
+        delete=_unwanted(case, verdict),
+        wake_at=_wake_at(job, verdict, now),
+    )
+
+
+def _news_to_come(case: Case) -> datetime | None:
+    """When a failure was just seen, and its first cause may not have been: when it will."""
+    if case.job.spec.suspend:
+        return None
+    found = cause_of(case)
+    if found is None or found.disruption:
+        return None
+    return cause.unsettled(case.pods, case.now)
+
+
+def _missing(case: Case, domain: str) -> tuple[Manifest, ...]:
+    """The service first, then the pods that are not there, by rank."""
+    job = case.job
+    wanted = sorted(frozenset(range(job.size)) - case.done - case.pods.keys())
+    service = () if case.seen.service else (manifests.service(job),)
+    return (*service, *(manifests.pod(job, rank, domain) for rank in wanted))
+
+
+def _samples(case: Case, domain: str) -> tuple[Manifest, ...]:
+    """One pod of each template, for the API server to judge before anything is made."""
+    job = case.job
+    own_master = job.spec.master_template is not None and job.size > 1
+    ranks = (0, 1) if own_master else (0,)
+    return tuple(manifests.pod(job, rank, domain) for rank in ranks)
+
+
+def _unwanted(case: Case, verdict: Verdict) -> tuple[PodRef, ...]:
+    """Pods that have to go once the status is written."""
+    match verdict.step:
+        case Step.RUN:
+            return ()
+        case Step.WAIT:
+            return _refs(case.seen.others(case.job.attempt))
+        case Step.RESTART:
+            return _refs(case.seen.pods)
+        case Step.SUSPEND:
+            return _refs(pod for pod in case.seen.pods if _holds_resources(pod))
+        case Step.SUCCEED | Step.FAIL:
+            return _cleaned(case.job, case.seen)
+
+
+def _finished(job: TrainingJob, seen: Observed, now: datetime) -> Decision:
+    """Nothing is made any more and nothing is said; what is left over goes when it is due."""
+    due = timing.expiry(job)
+    expired = due is not None and now >= due
+    return Decision(
+        status=job.status,
+        delete=() if expired else _cleaned(job, seen),
+        delete_job=expired,
+        wake_at=None if expired else due,
+    )
+
+
+def _cleaned(job: TrainingJob, seen: Observed) -> tuple[PodRef, ...]:
+    match job.spec.clean_pod_policy:
+        case CleanPodPolicy.NONE:
+            return ()
+        case CleanPodPolicy.ALL:
+            return _refs(seen.pods)
+        case CleanPodPolicy.RUNNING:
+            return _refs(pod for pod in seen.pods if _holds_resources(pod))
+
+
+def _holds_resources(pod: PodSeen) -> bool:
+    """True until all containers have ended, a sidecar that never does included."""
+    return pod.phase not in {"Succeeded", "Failed"}
+
+
+def _refs(pods: Iterable[PodSeen]) -> tuple[PodRef, ...]:
+    return tuple(PodRef(name=pod.name, uid=pod.uid) for pod in pods if not pod.terminating)
+
+
+def _wake_at(job: TrainingJob, verdict: Verdict, now: datetime) -> datetime | None:
+    """The next moment at which time alone changes the answer."""
+    if verdict.step in {Step.SUCCEED, Step.FAIL, Step.RESTART}:
+        return now
+    if verdict.step is Step.SUSPEND:
+        return None
+    due = (verdict.until, timing.deadline(job), timing.startup_deadline(job))
+    return min((time for time in due if time is not None and time > now), default=None)

@@ -1,0 +1,88 @@
+"""A user's pod template with what an instance needs; the template itself stays as it was.
+
+The user's own value wins wherever the group does not depend on it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from trainingjobs import frameworks
+from trainingjobs.frameworks.base import Place
+from trainingjobs.model import containers
+from trainingjobs.model.spec import Manifest
+
+SHM_VOLUME = "trainingjob-shm"
+SHM_PATH = "/dev/shm"  # noqa: S108  the path of shared memory, not a temporary file
+GRACE_SECONDS = 10
+"""A script that runs as the container's first process and handles no SIGTERM never sees it:
+the cluster's own 30 s would be added to each restart and each deletion."""
+
+
+def pod_spec(template: Manifest, place: Place, defaults: Mapping[str, Any]) -> Manifest:
+    """The spec of one instance's pod."""
+    spec: Manifest = template["spec"]
+    trainer = containers.trainer(template)
+    group = frameworks.environment(place)
+    named = [
+        _container(item, group, trainer_of=place if item is trainer else None)
+        for item in spec["containers"]
+    ]
+    shared = _shares_memory(spec)
+    return {
+        "enableServiceLinks": False,
+        "terminationGracePeriodSeconds": GRACE_SECONDS,
+        **spec,
+        **defaults,
+        **_init_containers(spec, group),
+        "containers": [
+            _with_shm(item) if item["name"] == trainer["name"] else item for item in named
+        ]
+        if shared
+        else named,
+        **({"volumes": [*spec.get("volumes", []), _SHM]} if shared else {}),
+    }
+
+
+_SHM = {"name": SHM_VOLUME, "emptyDir": {"medium": "Memory"}}
+
+
+def _init_containers(spec: Manifest, group: Mapping[str, str]) -> Manifest:
+    if not spec.get("initContainers"):
+        return {}
+    return {"initContainers": [with_environment(item, group) for item in spec["initContainers"]]}
+
+
+def _container(container: Manifest, group: Mapping[str, str], trainer_of: Place | None) -> Manifest:
+    if trainer_of is None:
+        return with_environment(container, group)
+    return {
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        **with_environment(container, {**group, **_wishes(trainer_of)}),
+    }
+
+
+def with_environment(container: Manifest, values: Mapping[str, str]) -> Manifest:
+    """The container with our variables first, so that the user's may refer to `$(RANK)`."""
+    own = container.get("env") or []
+    taken = {item["name"] for item in own}
+    added = [{"name": name, "value": text} for name, text in values.items() if name not in taken]
+    return {**container, "env": [*added, *own]}
+
+
+def _wishes(place: Place) -> dict[str, str]:
+    """Defaults that a user would want: logs at once, and as many threads as CPUs."""
+    template = place.job.template(place.rank)
+    threads = max(containers.cpus(template) // place.processes, 1)
+    limited = containers.has_cpu_limit(template)
+    return {"PYTHONUNBUFFERED": "1"} | ({"OMP_NUM_THREADS": str(threads)} if limited else {})
+
+
+def _shares_memory(spec: Manifest) -> bool:
+    """True unless the template already says what shared memory is."""
+    mounts = (mount for item in spec["containers"] for mount in item.get("volumeMounts") or [])
+    return all(mount.get("mountPath", "").rstrip("/") != SHM_PATH for mount in mounts)
+
+
+def _with_shm(container: Manifest) -> Manifest:
+    mount = {"name": SHM_VOLUME, "mountPath": SHM_PATH}
+    return {**container, "volumeMounts": [*(container.get("volumeMounts") or []), mount]}

@@ -1,0 +1,73 @@
+"""The objects of a job: one headless service, and one pod for each rank."""
+
+from trainingjobs.frameworks.base import Place
+from trainingjobs.model import containers, labels, names
+from trainingjobs.model.job import TrainingJob
+from trainingjobs.model.spec import Manifest
+from trainingjobs.plan import inject
+
+
+def service(job: TrainingJob) -> Manifest:
+    """The headless service that gives every pod a name, before it is ready as well."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {
+            "name": names.service(job.name),
+            "namespace": job.namespace,
+            "labels": labels.of_job(names.base(job.name), job.uid),
+            "annotations": {labels.JOB_NAME: job.name},
+            "ownerReferences": [_owner(job)],
+        },
+        "spec": {
+            "clusterIP": "None",
+            "publishNotReadyAddresses": True,
+            "selector": {labels.JOB_UID: job.uid},
+            "ports": [{"name": "rendezvous", "port": job.spec.port}],
+        },
+    }
+
+
+def pod(job: TrainingJob, rank: int, domain: str) -> Manifest:
+    """The pod of one rank in the job's current attempt."""
+    template = job.template(rank)
+    place = Place(job=job, rank=rank, domain=domain)
+    fixed = {
+        "hostname": names.pod(job.name, rank),
+        "subdomain": names.service(job.name),
+        "restartPolicy": "Never",
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": _pod_metadata(job, rank),
+        "spec": inject.pod_spec(template, place, fixed),
+    }
+
+
+def _pod_metadata(job: TrainingJob, rank: int) -> Manifest:
+    template = job.template(rank)
+    own = template.get("metadata") or {}
+    ours = labels.of_pod(names.base(job.name), job.uid, names.role(rank), rank, job.attempt)
+    notes = {
+        labels.JOB_NAME: job.name,
+        labels.CONTAINER: containers.trainer(template)["name"],
+    }
+    return {
+        "name": names.pod(job.name, rank),
+        "namespace": job.namespace,
+        "labels": {**(own.get("labels") or {}), **ours},
+        "annotations": {**(own.get("annotations") or {}), **notes},
+        "ownerReferences": [_owner(job)],
+    }
+
+
+def _owner(job: TrainingJob) -> Manifest:
+    return {
+        "apiVersion": labels.API_VERSION,
+        "kind": labels.KIND,
+        "name": job.name,
+        "uid": job.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }

@@ -1,0 +1,55 @@
+"""When things are due: back-off, deadlines and time to live. Every function takes its times."""
+
+from datetime import datetime, timedelta
+
+from trainingjobs.model.job import TrainingJob
+from trainingjobs.status.moves import SUSPENDED
+
+FIRST_BACKOFF = timedelta(seconds=10)
+LONGEST_BACKOFF = timedelta(minutes=5)
+LONG_RUN = timedelta(minutes=10)
+"""An attempt that lasted this long made progress: the back-off starts anew."""
+
+
+def restart_delay(job: TrainingJob, now: datetime) -> timedelta:
+    """How long the next attempt waits: nothing after a first short one, then 10 s, doubling."""
+    doublings = _short_attempts(job, now) - 2
+    if doublings < 0:
+        return timedelta()
+    # bounded, since a job may restart ten thousand times
+    factor = 1 << min(doublings, 10)
+    return min(FIRST_BACKOFF * factor, LONGEST_BACKOFF)
+
+
+def deadline(job: TrainingJob) -> datetime | None:
+    """When the job has run too long."""
+    return _after(job.status.start_time, job.spec.active_deadline_seconds)
+
+
+def startup_deadline(job: TrainingJob) -> datetime | None:
+    """When the group of this attempt must be complete."""
+    return _after(job.status.attempt_start_time, job.spec.startup_timeout_seconds)
+
+
+def expiry(job: TrainingJob) -> datetime | None:
+    """When a finished job is deleted."""
+    return _after(job.status.completion_time, job.spec.ttl_seconds_after_finished)
+
+
+def _after(start: datetime | None, seconds: int | None) -> datetime | None:
+    return None if start is None or seconds is None else start + timedelta(seconds=seconds)
+
+
+def _short_attempts(job: TrainingJob, now: datetime) -> int:
+    """Attempts that ended soon, one after the other, with the one that ends now."""
+    spans = [(job.status.attempt_start_time, now)] + [
+        (item.start_time, item.end_time)
+        for item in reversed(job.status.attempts)
+        if item.reason != SUSPENDED
+    ]
+    count = 0
+    for start, end in spans:
+        if start is not None and end - start >= LONG_RUN:
+            break
+        count += 1
+    return count

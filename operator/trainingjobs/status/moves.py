@@ -1,0 +1,108 @@
+"""What a step moves in the status: counters, times and the history, each once.
+
+A restart is counted in the write that starts the next attempt, so an operator that dies
+between two writes can neither forget it nor count it twice.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from trainingjobs.model import ranks
+from trainingjobs.model.job import TrainingJob
+from trainingjobs.model.status import MAX_ATTEMPTS_KEPT, Attempt, Phase, Status
+from trainingjobs.model.verdict import Charge, Step, Verdict
+
+SUSPENDED = "Suspended"
+
+
+def moved(job: TrainingJob, verdict: Verdict, now: datetime) -> Status:
+    """The old status with what the verdict moves in it; the rest is the report's."""
+    match verdict.step:
+        case Step.RUN | Step.WAIT:
+            changes = _going(job, verdict.done, now)
+        case Step.RESTART:
+            changes = _restarted(job, verdict, now)
+        case Step.SUSPEND:
+            changes = _suspended(job, now)
+        case Step.SUCCEED | Step.FAIL:
+            changes = _over(job, verdict, now)
+    return job.status.model_copy(update=changes)
+
+
+def is_restart(status: Status) -> bool:
+    """True while the attempt follows one that failed; a resumed job starts, it does not restart."""
+    return bool(status.attempts) and status.attempts[-1].reason != SUSPENDED
+
+
+def _going(job: TrainingJob, done: frozenset[int], now: datetime) -> dict[str, Any]:
+    status = job.status
+    due = status.next_attempt_time
+    waits = due is not None and now < due
+    return {
+        "attempt": job.attempt,
+        "start_time": status.start_time or now,
+        "attempt_start_time": None if waits else status.attempt_start_time or now,
+        "next_attempt_time": due if waits else None,
+        "succeeded_ranks": ranks.compact(done),
+    }
+
+
+def _restarted(job: TrainingJob, verdict: Verdict, now: datetime) -> dict[str, Any]:
+    status = job.status
+    return {
+        **_next_attempt(job, verdict, now),
+        "restarts": status.restarts + (verdict.charge is Charge.RESTARTS),
+        "disruptions": status.disruptions + (verdict.charge is Charge.DISRUPTIONS),
+        "next_attempt_time": verdict.until,
+        "failure": verdict.failure,
+    }
+
+
+def _suspended(job: TrainingJob, now: datetime) -> dict[str, Any]:
+    """A job that ran goes on with a new attempt later; one that did not has nothing to count."""
+    stopped = {"start_time": None, "next_attempt_time": None}
+    if job.status.start_time is None:
+        return {"attempt": job.attempt, **stopped}
+    verdict = Verdict(step=Step.SUSPEND, reason=SUSPENDED)
+    return {**_next_attempt(job, verdict, now), **stopped}
+
+
+def _over(job: TrainingJob, verdict: Verdict, now: datetime) -> dict[str, Any]:
+    history = job.status.attempts
+    failed = verdict.step is Step.FAIL
+    return {
+        "attempt": job.attempt,
+        "start_time": job.status.start_time or now,
+        "completion_time": now,
+        "next_attempt_time": None,
+        "succeeded_ranks": ranks.compact(verdict.done),
+        "failure": verdict.failure or job.status.failure,
+        "attempts": _with(history, _ended(job, verdict, now)) if failed else history,
+    }
+
+
+def _next_attempt(job: TrainingJob, verdict: Verdict, now: datetime) -> dict[str, Any]:
+    return {
+        "attempt": job.attempt + 1,
+        "attempt_start_time": None,
+        "succeeded_ranks": "",
+        "attempts": _with(job.status.attempts, _ended(job, verdict, now)),
+    }
+
+
+def _ended(job: TrainingJob, verdict: Verdict, now: datetime) -> Attempt:
+    return Attempt(
+        attempt=job.attempt,
+        start_time=job.status.attempt_start_time,
+        end_time=now,
+        reason=verdict.reason,
+        failure=verdict.failure,
+    )
+
+
+def _with(history: list[Attempt], ended: Attempt) -> list[Attempt]:
+    return [*history, ended][-MAX_ATTEMPTS_KEPT:]
+
+
+FINAL = {Step.SUCCEED: Phase.SUCCEEDED, Step.FAIL: Phase.FAILED, Step.SUSPEND: Phase.SUSPENDED}
+"""Phases that follow from the step alone."""
