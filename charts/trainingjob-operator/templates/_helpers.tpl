@@ -1,0 +1,78 @@
+{{/* Short name of the chart. */}}
+{{- define "trainingjob-operator.name" -}}
+{{- .Values.nameOverride | default .Chart.Name | trunc 53 | trimSuffix "-" -}}
+{{- end }}
+
+{{/* Name of all objects; 53 characters leave room for a suffix within 63. */}}
+{{- define "trainingjob-operator.fullname" -}}
+{{- $name := include "trainingjob-operator.name" . -}}
+{{- $full := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) -}}
+{{- .Values.fullnameOverride | default $full | trunc 53 | trimSuffix "-" -}}
+{{- end }}
+
+{{/* What selects the operator's pod. Never add to this: selectors of a Deployment cannot change. */}}
+{{- define "trainingjob-operator.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "trainingjob-operator.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: operator
+{{- end }}
+
+{{/* Labels that tell the chart and its release; an object adds its own component. */}}
+{{- define "trainingjob-operator.chartLabels" -}}
+app.kubernetes.io/name: {{ include "trainingjob-operator.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | replace "+" "_" | trunc 63 | quote }}
+app.kubernetes.io/part-of: trainingjob-operator
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{/* Labels of all objects of the operator. */}}
+{{- define "trainingjob-operator.labels" -}}
+{{ include "trainingjob-operator.chartLabels" . }}
+app.kubernetes.io/component: operator
+{{- end }}
+
+{{/* The image: a digest wins over a tag. */}}
+{{- define "trainingjob-operator.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end }}
+
+{{/* Name of the service account. */}}
+{{- define "trainingjob-operator.serviceAccountName" -}}
+{{- $own := ternary (include "trainingjob-operator.fullname" .) "default" .Values.serviceAccount.create -}}
+{{- .Values.serviceAccount.name | default $own -}}
+{{- end }}
+
+{{/* A role's subject: the operator. */}}
+{{- define "trainingjob-operator.subjects" -}}
+- kind: ServiceAccount
+  name: {{ include "trainingjob-operator.serviceAccountName" . }}
+  namespace: {{ .Release.Namespace }}
+{{- end }}
+
+{{/* All that the operator may do, in the cluster or in each namespace that it serves. */}}
+{{- define "trainingjob-operator.rules" -}}
+- apiGroups: [trainingjob.dev]
+  resources: [trainingjobs]
+  verbs: [get, list, watch, delete] # delete: ttlSecondsAfterFinished
+- apiGroups: [trainingjob.dev]
+  resources: [trainingjobs/status]
+  verbs: [patch]
+- apiGroups: [trainingjob.dev]
+  resources: [trainingjobs/finalizers]
+  verbs: [update] # owner references, where the API server enforces permissions for them
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [get, list, watch, create, delete]
+- apiGroups: [""]
+  resources: [services]
+  verbs: [get, list, watch, create]
+- apiGroups: [""]
+  resources: [events]
+  verbs: [create, patch]
+{{- end }}

@@ -1,0 +1,314 @@
+"""What the chart makes of the values: labels, selectors, security, and an object per switch."""
+
+import dataclasses
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+import trainingjobs
+from chart.rendering import (
+    ALL_VALUES,
+    CHART,
+    DEFAULTS,
+    EVERYTHING,
+    NAME,
+    NAMESPACE,
+    NAMESPACED,
+    Helm,
+    Manifest,
+    Values,
+    of_kind,
+)
+from trainingjobs import settings
+
+pytestmark = pytest.mark.integration
+
+every_values = pytest.mark.parametrize("values", ALL_VALUES.values(), ids=ALL_VALUES)
+
+LABEL_VALUE = re.compile(r"^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$")
+OURS = ("name", "instance", "version", "component", "part-of", "managed-by")
+SELECTOR = {
+    "app.kubernetes.io/name": NAME,
+    "app.kubernetes.io/instance": NAME,
+    "app.kubernetes.io/component": "operator",
+}
+
+
+def deployment(manifests: list[Manifest]) -> Manifest:
+    return of_kind(manifests, "Deployment")[0]
+
+
+def pods(manifests: list[Manifest]) -> list[Manifest]:
+    return [deployment(manifests)["spec"]["template"], *of_kind(manifests, "Pod")]
+
+
+def environment(helm: Helm, values: Values) -> dict[str, str]:
+    container = deployment(helm.render(values))["spec"]["template"]["spec"]["containers"][0]
+    return {item["name"]: item["value"] for item in container["env"]}
+
+
+@every_values
+def test_lint_finds_nothing(helm: Helm, values: Values) -> None:
+    result = helm.run("lint", "--strict", str(CHART), values=values)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(
+    ("values", "kinds"),
+    [
+        (
+            DEFAULTS,
+            {
+                "ServiceAccount": 1,
+                "CustomResourceDefinition": 1,
+                "ClusterRole": 3,
+                "ClusterRoleBinding": 1,
+                "Deployment": 1,
+            },
+        ),
+        (
+            NAMESPACED,
+            {
+                "ServiceAccount": 1,
+                "CustomResourceDefinition": 1,
+                "Role": 2,
+                "RoleBinding": 2,
+                "Deployment": 1,
+            },
+        ),
+        (
+            EVERYTHING,
+            {
+                "ServiceAccount": 1,
+                "CustomResourceDefinition": 1,
+                "ClusterRole": 3,
+                "ClusterRoleBinding": 1,
+                "Deployment": 1,
+                "Service": 1,
+                "ServiceMonitor": 1,
+                "NetworkPolicy": 1,
+                "PodDisruptionBudget": 1,
+            },
+        ),
+    ],
+    ids=ALL_VALUES,
+)
+def test_each_object_has_its_switch(helm: Helm, values: Values, kinds: dict[str, int]) -> None:
+    found = [manifest["kind"] for manifest in helm.render(values, "--skip-tests")]
+    assert {kind: found.count(kind) for kind in found} == kinds
+
+
+@pytest.mark.parametrize(
+    ("values", "kinds"),
+    [
+        ({"crds": {"install": False}}, {"CustomResourceDefinition"}),
+        ({"serviceAccount": {"create": False}}, {"ServiceAccount"}),
+        ({"rbac": {"create": False}}, {"ClusterRole", "ClusterRoleBinding"}),
+    ],
+    ids=["crds", "account", "rbac"],
+)
+def test_what_is_made_elsewhere_can_be_left_out(
+    helm: Helm, values: Values, kinds: set[str]
+) -> None:
+    assert not of_kind(helm.render(values), *kinds)
+
+
+@pytest.mark.parametrize(
+    ("keep", "policy"), [(True, "keep"), (False, None)], ids=["kept", "not kept"]
+)
+def test_jobs_outlive_the_chart_unless_told(helm: Helm, keep: bool, policy: str | None) -> None:
+    (crd,) = of_kind(helm.render({"crds": {"keep": keep}}), "CustomResourceDefinition")
+    annotations = crd["metadata"].get("annotations") or {}
+    assert annotations.get("helm.sh/resource-policy") == policy
+
+
+@every_values
+def test_no_two_objects_are_the_same(helm: Helm, values: Values) -> None:
+    keys = [
+        (manifest["kind"], manifest["metadata"].get("namespace"), manifest["metadata"]["name"])
+        for manifest in helm.render(values)
+    ]
+    assert len(set(keys)) == len(keys)
+
+
+@every_values
+def test_labels_are_complete_and_legal(helm: Helm, values: Values) -> None:
+    manifests = of_kind_not(helm.render(values), "CustomResourceDefinition")
+    for manifest in [*manifests, deployment(manifests)["spec"]["template"]]:
+        labels = manifest["metadata"]["labels"]
+        assert {f"app.kubernetes.io/{name}" for name in OURS} <= set(labels)
+        assert labels["helm.sh/chart"] == f"{NAME}-{trainingjobs.__version__}"
+        assert all(LABEL_VALUE.match(value) for value in labels.values())
+
+
+def of_kind_not(manifests: list[Manifest], kind: str) -> list[Manifest]:
+    return [manifest for manifest in manifests if manifest["kind"] != kind]
+
+
+def test_selectors_never_change(helm: Helm) -> None:
+    """A Deployment refuses another selector, so an upgrade with one would fail."""
+    values = {
+        "metrics": {"service": {"enabled": True}, "serviceMonitor": {"enabled": True}},
+        "networkPolicy": {"enabled": True},
+        "podDisruptionBudget": {"enabled": True},
+        "podLabels": {"more": "labels", "app.kubernetes.io/component": "other"},
+    }
+    specs = [manifest["spec"] for manifest in helm.render(values) if "spec" in manifest]
+    found = [spec["selector"] for spec in specs if "selector" in spec]
+    found += [spec["podSelector"] for spec in specs if "podSelector" in spec]
+    assert len(found) == 6  # Deployment, Service, ServiceMonitor, NetworkPolicy, budget, test
+    assert all(selector.get("matchLabels", selector) == SELECTOR for selector in found)
+    labels = deployment(helm.render(values))["spec"]["template"]["metadata"]["labels"]
+    assert labels.items() >= SELECTOR.items()
+
+
+@pytest.mark.parametrize("release", ["r", "a" * 53, "my-trainingjob-operator"])
+def test_names_fit_for_every_release(helm: Helm, release: str) -> None:
+    for manifest in of_kind_not(helm.render(release=release), "CustomResourceDefinition"):
+        assert len(manifest["metadata"]["name"]) <= 63
+        assert not manifest["metadata"]["name"].endswith("-")
+
+
+@every_values
+def test_pods_pass_restricted_pod_security(helm: Helm, values: Values) -> None:
+    for pod in pods(helm.render(values)):
+        assert pod["spec"]["securityContext"] == {
+            "runAsNonRoot": True,
+            "runAsUser": 65532,
+            "runAsGroup": 65532,
+            "fsGroup": 65532,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        }
+        (container,) = pod["spec"]["containers"]
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+
+
+@every_values
+def test_only_the_operator_gets_a_token(helm: Helm, values: Values) -> None:
+    manifests = helm.render(values)
+    operator, *others = pods(manifests)
+    (account,) = of_kind(manifests, "ServiceAccount")
+    assert operator["spec"]["automountServiceAccountToken"]
+    assert not any(
+        pod["spec"]["automountServiceAccountToken"] for pod in [*others, {"spec": account}]
+    )
+
+
+def test_there_is_never_a_second_operator(helm: Helm) -> None:
+    spec = deployment(helm.render())["spec"]
+    assert spec["replicas"] == 1
+    assert spec["strategy"] == {"type": "Recreate"}
+
+
+def test_probes_ask_the_named_port(helm: Helm) -> None:
+    (container,) = deployment(helm.render())["spec"]["template"]["spec"]["containers"]
+    assert container["args"] == ["run"]
+    assert container["ports"] == [{"name": "http", "containerPort": 8080}]
+    probes = {
+        name: container[f"{name}Probe"]["httpGet"] for name in ("startup", "liveness", "readiness")
+    }
+    assert {name: probe["path"] for name, probe in probes.items()} == {
+        "startup": "/healthz",
+        "liveness": "/healthz",
+        "readiness": "/readyz",
+    }
+    assert {probe["port"] for probe in probes.values()} == {"http"}
+
+
+DIGEST = "sha256:" + "0" * 64
+
+
+@pytest.mark.parametrize(
+    ("image", "name"),
+    [
+        ({}, f"trainingjob-operator:{trainingjobs.__version__}"),
+        ({"repository": "a.example:5000/b", "tag": "2"}, "a.example:5000/b:2"),
+        ({"repository": "a.example/b", "tag": "2", "digest": DIGEST}, f"a.example/b@{DIGEST}"),
+    ],
+    ids=["version of the chart", "tag", "digest"],
+)
+def test_all_pods_use_the_one_image(helm: Helm, image: Values, name: str) -> None:
+    images = {pod["spec"]["containers"][0]["image"] for pod in pods(helm.render({"image": image}))}
+    assert images == {name}
+
+
+def test_the_defaults_are_those_of_the_operator(helm: Helm) -> None:
+    assert settings.from_environment(environment(helm, DEFAULTS)) == settings.Settings()
+
+
+def test_every_setting_has_a_value(helm: Helm) -> None:
+    chosen = settings.from_environment(environment(helm, EVERYTHING | NAMESPACED))
+    assert chosen == settings.Settings(
+        namespaces=("team-a", "team-b"),
+        cluster_domain="example.internal",
+        parallel_writes=8,
+        resync_seconds=0.5,
+        log_level="DEBUG",
+        log_format="text",
+    )
+    names = {
+        f"TRAININGJOBS_{field.name.upper()}" for field in dataclasses.fields(settings.Settings)
+    }
+    assert set(environment(helm, DEFAULTS)) == names
+
+
+def test_scheduling_values_reach_the_pod(helm: Helm) -> None:
+    template = deployment(helm.render(EVERYTHING))["spec"]["template"]
+    assert template["metadata"]["annotations"] == EVERYTHING["podAnnotations"]
+    assert template["metadata"]["labels"].items() >= EVERYTHING["podLabels"].items()
+    for name in (
+        "imagePullSecrets",
+        "priorityClassName",
+        "nodeSelector",
+        "tolerations",
+        "affinity",
+    ):
+        assert template["spec"][name] == EVERYTHING[name]
+
+
+def test_the_test_pod_may_pass_the_network_policy(helm: Helm) -> None:
+    manifests = helm.render(EVERYTHING)
+    (policy,) = of_kind(manifests, "NetworkPolicy")
+    (pod,) = of_kind(manifests, "Pod")
+    (ingress,) = policy["spec"]["ingress"]
+    *given, test = ingress["from"]
+    assert given == EVERYTHING["networkPolicy"]["from"]
+    assert test["podSelector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+    assert policy["spec"]["policyTypes"] == ["Ingress", "Egress"]
+
+
+def test_a_service_monitor_brings_its_service(helm: Helm) -> None:
+    manifests = helm.render({"metrics": {"serviceMonitor": {"enabled": True}}}, "--skip-tests")
+    (service,) = of_kind(manifests, "Service")
+    (monitor,) = of_kind(manifests, "ServiceMonitor")
+    assert (
+        monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+    )
+    assert monitor["spec"]["endpoints"][0]["port"] == service["spec"]["ports"][0]["name"]
+
+
+@every_values
+def test_the_notes_tell_the_next_commands(helm: Helm, values: Values) -> None:
+    place = f"--namespace={NAMESPACE}"
+    result = helm.run("install", NAME, str(CHART), place, "--dry-run=client", values=values)
+    assert result.returncode == 0, result.stderr
+    notes = result.stdout.partition("NOTES:")[2]
+    assert "get trainingjobs -w" in notes
+    (job,) = [
+        yaml.safe_load(part) for part in re.findall(r"<<EOF\n(.*?)\n  EOF", notes, flags=re.DOTALL)
+    ]
+    assert job["spec"]["PARALLEL_INSTANCES"] == 3
+
+
+def test_one_version_for_all() -> None:
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    versions = {chart["version"], chart["appVersion"], project["version"]}
+    assert versions == {trainingjobs.__version__}

@@ -1,0 +1,79 @@
+"""What the chart lets the operator, and its users, do: these verbs and no others."""
+
+import pytest
+
+from chart.rendering import ALL_VALUES, NAMESPACE, NAMESPACED, Helm, Values, of_kind, permissions
+from trainingjobs.cluster.rbac import RULES
+
+pytestmark = pytest.mark.integration
+
+JOBS = "trainingjob.dev"
+OPERATOR = {(rule.group, rule.resource, verb) for rule in RULES for verb in rule.verbs}
+CLUSTER_WIDE = ("ClusterRole", "ClusterRoleBinding")
+
+
+@pytest.mark.parametrize("values", ALL_VALUES.values(), ids=ALL_VALUES)
+def test_nothing_is_a_wildcard(helm: Helm, values: Values) -> None:
+    roles = of_kind(helm.render(values), "ClusterRole", "Role")
+    assert roles
+    assert not [rule for rule in permissions(roles) if any("*" in part for part in rule)]
+    assert all(
+        set(rule) == {"apiGroups", "resources", "verbs"} for role in roles for rule in role["rules"]
+    )
+
+
+def test_the_operator_may_do_exactly_this_in_the_cluster(helm: Helm) -> None:
+    manifests = helm.render({"rbac": {"aggregate": False}})
+    (binding,) = of_kind(manifests, "ClusterRoleBinding")
+    (account,) = of_kind(manifests, "ServiceAccount")
+    (role,) = of_kind(manifests, "ClusterRole")
+    assert permissions([role]) == OPERATOR
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    assert binding["subjects"] == [
+        {"kind": "ServiceAccount", "name": account["metadata"]["name"], "namespace": NAMESPACE}
+    ]
+
+
+def test_namespaced_mode_has_no_cluster_wide_permission(helm: Helm) -> None:
+    assert not of_kind(helm.render(NAMESPACED), *CLUSTER_WIDE)
+
+
+def test_namespaced_mode_allows_the_same_in_each_namespace_alone(helm: Helm) -> None:
+    manifests = helm.render(NAMESPACED)
+    roles, bindings = of_kind(manifests, "Role"), of_kind(manifests, "RoleBinding")
+    assert [role["metadata"]["namespace"] for role in roles] == NAMESPACED["namespaces"]
+    assert [binding["metadata"]["namespace"] for binding in bindings] == NAMESPACED["namespaces"]
+    assert all(permissions([role]) == OPERATOR for role in roles)
+    assert all(binding["roleRef"]["kind"] == "Role" for binding in bindings)
+    assert all(binding["subjects"][0]["namespace"] == NAMESPACE for binding in bindings)
+
+
+def test_users_get_what_their_own_roles_say(helm: Helm) -> None:
+    roles = {
+        role["metadata"]["name"].rpartition("-")[2]: role
+        for role in of_kind(helm.render(), "ClusterRole")
+    }
+    to = "rbac.authorization.k8s.io/aggregate-to-"
+    labels = {name: roles[name]["metadata"]["labels"] for name in ("edit", "view")}
+    assert {label for label in labels["edit"] if label.startswith(to)} == {
+        f"{to}admin",
+        f"{to}edit",
+    }
+    assert {label for label in labels["view"] if label.startswith(to)} == {f"{to}view"}
+    assert {verb for _, _, verb in permissions([roles["view"]])} == {"get", "list", "watch"}
+    assert {group for group, _, _ in permissions([roles["edit"], roles["view"]])} == {JOBS}
+    assert (JOBS, "trainingjobs/status", "patch") not in permissions([roles["edit"]])
+
+
+def test_aggregation_can_be_turned_off(helm: Helm) -> None:
+    roles = of_kind(helm.render({"rbac": {"aggregate": False}}), "ClusterRole")
+    assert len(roles) == 1
+
+
+def test_a_given_account_is_bound_and_used(helm: Helm) -> None:
+    account = {"create": False, "name": "mine"}
+    manifests = helm.render({"serviceAccount": account})
+    (binding,) = of_kind(manifests, "ClusterRoleBinding")
+    (deployment,) = of_kind(manifests, "Deployment")
+    assert binding["subjects"][0]["name"] == "mine"
+    assert deployment["spec"]["template"]["spec"]["serviceAccountName"] == "mine"
