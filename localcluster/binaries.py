@@ -1,0 +1,101 @@
+"""Programs on demand: built once, found by every checkout afterwards.
+
+`ensure` is what the tests of the project call. A program is written under
+another name and then renamed, so a build that is cut leaves whole programs only,
+and the next one goes on where it stopped.
+"""
+
+import hashlib
+import os
+import pathlib
+import time
+from collections.abc import Sequence
+
+from localcluster import cache, errors, gomodules, progress, toolchain
+
+
+def ensure(names: Sequence[str] = ()) -> pathlib.Path:
+    """Give a folder that holds the named programs (all without names), building what is missing."""
+    wanted = list(names or gomodules.PROGRAMS)
+    if unknown := sorted(set(wanted) - set(gomodules.PROGRAMS)):
+        known = ", ".join(gomodules.PROGRAMS)
+        raise errors.ClusterError(f"unknown program {', '.join(unknown)}; known are {known}")
+    if _missing(wanted):
+        with cache.alone(cache.folder() / "build.lock", "building programs"):
+            _build(_missing(wanted))
+    return folder()
+
+
+def folder() -> pathlib.Path:
+    """The folder of the programs of exactly these versions and flags."""
+    keys = "".join(module.key for module in gomodules.MODULES)
+    return cache.folder() / "bin" / hashlib.sha256(keys.encode()).hexdigest()[:12]
+
+
+def estimate(programs: Sequence[str]) -> float:
+    """About how many minutes a first build takes on two cores."""
+    modules = {
+        gomodules.PROGRAMS[program].name: gomodules.PROGRAMS[program] for program in programs
+    }
+    return sum(module.minutes for module in modules.values())
+
+
+def _missing(wanted: Sequence[str]) -> list[str]:
+    home = folder()
+    return [program for program in wanted if not (home / program).exists()]
+
+
+def _build(missing: Sequence[str]) -> None:
+    if not missing:
+        return
+    unbuilt = [program for program in missing if not _kept(program).exists()]
+    if unbuilt:
+        minutes = max(1, round(estimate(unbuilt)))
+        progress.say(
+            f"building {len(unbuilt)} programs from their Go modules: about {minutes} minutes "
+            "the first time on 2 cores, seconds when the Go cache has them"
+        )
+        _compile_all(unbuilt)
+    for program in missing:
+        _offer(program)
+
+
+def _compile_all(programs: Sequence[str]) -> None:
+    go = toolchain.go()
+    began = time.monotonic()
+    for number, program in enumerate(programs, start=1):
+        spent = progress.lasting(time.monotonic() - began)
+        label = f"[{number}/{len(programs)}] {program}"
+        progress.say(f"{label} ({spent} so far)")
+        _compile(go, program, label)
+    progress.say(f"built in {progress.lasting(time.monotonic() - began)}")
+
+
+def _compile(go: pathlib.Path, program: str, label: str) -> None:
+    module, target = gomodules.PROGRAMS[program], _kept(program)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(f".{program}.part")
+    progress.run(
+        [str(go), *module.arguments(program, part)], label, _environment(static=module.static)
+    )
+    part.replace(target)
+
+
+def _environment(*, static: bool) -> dict[str, str]:
+    own = {"GOFLAGS": "-buildvcs=false", "GOWORK": "off"}
+    return {**os.environ, **own, **({"CGO_ENABLED": "0"} if static else {})}
+
+
+def _kept(program: str) -> pathlib.Path:
+    """Where a built program is kept: per module, so one new version rebuilds one module."""
+    module = gomodules.PROGRAMS[program]
+    return cache.folder() / "built" / f"{module.name}-{module.key}" / program
+
+
+def _offer(program: str) -> None:
+    home = folder()
+    home.mkdir(parents=True, exist_ok=True)
+    part = home / f".{program}.part"
+    part.unlink(missing_ok=True)
+    part.hardlink_to(_kept(program))
+    part.replace(home / program)

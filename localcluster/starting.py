@@ -1,0 +1,110 @@
+"""The order in which a cluster comes up.
+
+On two cores the API server's first seconds are the longest wait, so the nodes'
+containers are prepared meanwhile; the rest follows as soon as it can be served.
+"""
+
+import pathlib
+from collections.abc import Sequence
+
+from localcluster import (
+    api,
+    cgroups,
+    cleanup,
+    controlplane,
+    dns,
+    errors,
+    network,
+    nodeconfig,
+    packages,
+    places,
+    ports,
+    processes,
+    runtime,
+    sysctls,
+)
+
+
+def trouble(at: places.Places, wanted: int) -> str:
+    """Why the cluster is not up with so many nodes; empty when it is."""
+    records = processes.read(at.records)
+    if not records:
+        return "nothing runs yet"
+    if gone := [record.name for record in records if not processes.alive(record)]:
+        return f"{', '.join(gone)} of an earlier start ended"
+    seen = api.Api(at.pki).nodes()
+    if not all(seen.values()) or not seen:
+        return "its nodes are not ready"
+    return "" if len(seen) >= wanted else f"it has {len(seen)} node(s)"
+
+
+def start(starter: processes.Starter, count: int) -> None:
+    """Bring up a cluster from nothing, after clearing away what is left of an earlier one."""
+    at, nodes = starter.at, places.nodes(count, starter.at)
+    _clear_ground(at, nodes)
+    network.up()
+    controlplane.credentials(at, nodes)
+    etcd = starter.start("etcd", controlplane.etcd(at))
+    server = starter.start("kube-apiserver", controlplane.apiserver(at))
+    homes = [nodeconfig.Home(at, node) for node in nodes]
+    for home in homes:
+        _containers(starter, home)
+    seen = api.Api(at.pki)
+    processes.wait(server, at, lambda: seen.ready() or not processes.alive(etcd))
+    _control(starter, seen)
+    for home in homes:
+        _join(starter, home)
+    _await(seen, nodes)
+
+
+def _clear_ground(at: places.Places, nodes: Sequence[places.Node]) -> None:
+    cleanup.sweep(at)
+    ports.check(ports.needed(nodes))
+    network.check()
+    if foreign := cleanup.tables() & set(cleanup.PROXY_TABLES):
+        raise errors.ClusterError(
+            f"this machine has the packet filter tables of another Kubernetes ({sorted(foreign)}); "
+            "stop that one first, or use CLUSTER=kind"
+        )
+    for folder in (at.state, at.logs, at.run, at.images):
+        folder.mkdir(parents=True, exist_ok=True)
+    for log in at.logs.glob("*.log"):
+        log.unlink()
+    sysctls.remember(at.state / "sysctls.json")
+
+
+def _containers(starter: processes.Starter, home: nodeconfig.Home) -> None:
+    network.add(home.node)
+    cgroups.make(home.node)
+    runtime.prepare(starter, home, packages.plugins() or pathlib.Path(packages.PLUGIN_FOLDERS[0]))
+    runtime.start(starter, home)
+
+
+def _control(starter: processes.Starter, seen: api.Api) -> None:
+    at = starter.at
+    starter.start("kube-controller-manager", controlplane.controllers(at))
+    starter.start("kube-scheduler", controlplane.scheduler(at))
+    for path, manifest in dns.GRANTS:
+        seen.create(path, manifest)
+    starter.start("coredns", dns.configure(at))
+
+
+def _join(starter: processes.Starter, home: nodeconfig.Home) -> None:
+    (home.folder / "kubelet.yaml").write_text(nodeconfig.kubelet(home))
+    name, prefix = home.node.name, home.node.prefix
+    starter.start(f"{name}-kubelet", [*prefix, *nodeconfig.kubelet_command(home)])
+    starter.start(f"{name}-kube-proxy", [*prefix, *nodeconfig.proxy_command(home)])
+
+
+def _await(seen: api.Api, nodes: Sequence[places.Node]) -> None:
+    names = {node.name for node in nodes}
+
+    def joined() -> bool:
+        return {name for name, ready in seen.nodes().items() if ready} >= names
+
+    if not processes.until(joined, patience=90, pause=0.2):
+        raise errors.ClusterError(
+            f"nodes not ready after 90 s: {seen.nodes()}; see the kubelets' logs in the log folder"
+        )
+    if not processes.until(seen.has_default_account, patience=30):
+        raise errors.ClusterError("the default service account is still missing; see the logs")
