@@ -34,12 +34,14 @@ class Phase(StrEnum):
 class Condition(Model):
     """One statement about the job, with the time since when it holds."""
 
-    type: Annotated[str, Field(max_length=316)]
-    status: Literal["True", "False", "Unknown"]
-    reason: Annotated[str, Field(max_length=1024)]
-    message: Message = ""
-    last_transition_time: datetime
-    observed_generation: Count = 0
+    type: Annotated[str, Field(max_length=316)] = Field(description="What is said to hold or not.")
+    status: Literal["True", "False", "Unknown"] = Field(description="True, False or Unknown.")
+    reason: Annotated[str, Field(max_length=1024)] = Field(description="Why, in one stable word.")
+    message: Message = Field(default="", description="Why, for people.")
+    last_transition_time: datetime = Field(description="Since when the status is what it is.")
+    observed_generation: Count = Field(
+        default=0, description="The generation of the spec that this condition speaks of."
+    )
 
 
 class Instances(Model):
@@ -59,10 +61,10 @@ class Instances(Model):
 class Failure(Model):
     """Which rank ended an attempt, and how."""
 
-    rank: Count
-    pod: str
-    node: str | None = None
-    exit_code: int | None = None
+    rank: Count = Field(description="The instance that failed first; 0 is the master.")
+    pod: str = Field(description="Its pod.")
+    node: str | None = Field(default=None, description="The node of that pod.")
+    exit_code: int | None = Field(default=None, description="Exit code of the training container.")
     reason: str = Field(description="Error, OOMKilled, Evicted, Deleted, …")
     message: Message = Field(default="", description="The container's last lines.")
     time: datetime | None = Field(default=None, description="When the container ended.")
@@ -72,11 +74,11 @@ class Failure(Model):
 class Attempt(Model):
     """One attempt that is over."""
 
-    attempt: Count
-    start_time: datetime | None = None
-    end_time: datetime
-    reason: str
-    failure: Failure | None = None
+    attempt: Count = Field(description="Its number, from 1.")
+    start_time: datetime | None = Field(default=None, description="When it was allowed to start.")
+    end_time: datetime = Field(description="When it was given up.")
+    reason: str = Field(description="Why it ended, in one stable word.")
+    failure: Failure | None = Field(default=None, description="Which rank ended it, and how.")
 
 
 class Status(Model):
@@ -115,7 +117,9 @@ class Status(Model):
     attempts: list[Attempt] = Field(
         default=[], max_length=MAX_ATTEMPTS_KEPT, description="The last attempts that are over."
     )
-    conditions: list[Condition] = Field(default=[], max_length=32)
+    conditions: list[Condition] = Field(
+        default=[], max_length=32, description="What is true of the job, for programs."
+    )
 
     @property
     def finished(self) -> bool:
