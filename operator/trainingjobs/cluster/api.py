@@ -1,0 +1,159 @@
+"""A thin client of the Kubernetes API: JSON in, JSON out.
+
+Typed clients spend most of a controller's time and memory on turning pods into objects
+of which three fields are read, so this one leaves them as they are. Everything that the
+API server refuses becomes an `ApiError` with the server's words.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any, Self
+
+import aiohttp
+
+from trainingjobs import __version__
+from trainingjobs.cluster import paths
+from trainingjobs.cluster.connection import Connection
+from trainingjobs.cluster.errors import ApiError, gone, refusal
+
+MERGE_PATCH = "application/merge-patch+json"
+PAGE = 500
+UNREACHABLE = 0
+_TRIES = 4
+_LONGEST_WAIT = 10.0
+_UNAUTHORIZED = 401
+_TOO_MANY = 429
+_SERVER_ERRORS = 500
+_REPEATABLE = frozenset({"GET", "PUT", "PATCH", "DELETE"})
+_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+
+Json = dict[str, Any]
+OnAnswer = Callable[[str, str, int], None]
+
+
+class Api:
+    """One API server and a bounded pool of connections to it."""
+
+    def __init__(
+        self, connection: Connection, *, connections: int = 64, timeout: float = 30.0
+    ) -> None:
+        self._connection = connection
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=connections, ssl=connection.ssl),
+            timeout=aiohttp.ClientTimeout(total=timeout, sock_connect=10.0),
+            headers={
+                "Accept": "application/json",
+                "User-Agent": f"trainingjob-operator/{__version__}",
+            },
+        )
+        self.on_answer: OnAnswer = lambda _verb, _resource, _code: None
+        """Told the verb, resource and status code of each answer; 0 where there was none."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._session.close()
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: Json | None = None,
+    ) -> Json:
+        """The API server's answer to one request.
+
+        An answer that says when to come back is obeyed a few times. A create is only sent
+        again after 429, which the API server says before it does anything.
+
+        Raises:
+            ApiError: when the API server refuses or cannot be reached.
+        """
+        for left in reversed(range(_TRIES)):
+            try:
+                return await self._once(method, path, query or {}, body)
+            except ApiError as error:
+                if not left or not _worth_repeating(method, error):
+                    raise
+                if error.status == _UNAUTHORIZED:
+                    self._connection.refused()
+                await asyncio.sleep(min(error.retry_after or 0.0, _LONGEST_WAIT))
+        raise AssertionError  # the last try returns or raises
+
+    async def pages(
+        self, path: str, query: Mapping[str, str] | None = None, limit: int = PAGE
+    ) -> AsyncIterator[Json]:
+        """A list, page by page; all pages are of the first one's resourceVersion.
+
+        A list that takes so long that its continuation expires starts again in one piece:
+        so the one who collects items must take the last page's resourceVersion and expect
+        to see an item twice.
+        """
+        wanted = {**(query or {}), "limit": str(limit)}
+        while True:
+            try:
+                page = await self.request("GET", path, query=wanted)
+            except ApiError as error:
+                if not gone(error) or "continue" not in wanted:
+                    raise
+                wanted = {**(query or {}), "limit": "0"}
+                continue
+            yield page
+            token = page["metadata"].get("continue")
+            if not token:
+                return
+            wanted["continue"] = token
+
+    async def _once(
+        self, method: str, path: str, query: Mapping[str, str], body: Json | None
+    ) -> Json:
+        data = None if body is None else json.dumps(body, separators=(",", ":")).encode()
+        kind = MERGE_PATCH if method == "PATCH" else "application/json"
+        headers = {**self._connection.headers(), "Content-Type": kind}
+        code = UNREACHABLE
+        try:
+            async with self._session.request(
+                method,
+                self._connection.server.rstrip("/") + path,
+                params=query,
+                data=data,
+                headers=headers,
+                proxy=self._connection.proxy,
+            ) as response:
+                code = response.status
+                raw = await response.read()
+                if not response.ok:
+                    raise refusal(code, raw, response.headers.get("Retry-After"))
+                answer: Json = json.loads(raw)
+                return answer
+        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+            raise ApiError(UNREACHABLE, "Unreachable", _words(error)) from error
+        finally:
+            self.on_answer(_verb(method, path), paths.target(path).resource, code)
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".rstrip(": ")
+
+
+def _verb(method: str, path: str) -> str:
+    if method == "GET":
+        return "get" if paths.target(path).named else "list"
+    return _VERBS[method]
+
+
+def _worth_repeating(method: str, error: ApiError) -> bool:
+    if error.status == _UNAUTHORIZED:
+        return True
+    if error.retry_after is None:
+        return False
+    if error.status == _TOO_MANY:
+        return True
+    return error.status >= _SERVER_ERRORS and method in _REPEATABLE

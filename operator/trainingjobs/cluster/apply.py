@@ -1,0 +1,145 @@
+"""Carries out what was decided; decides nothing.
+
+Every write can be repeated without harm: names are a function of the job and the rank, so
+a create that was carried out but whose answer was lost finds its own child, and a delete
+names the uid that it means.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Any
+
+from trainingjobs.cluster import errors, paths, pods
+from trainingjobs.cluster.api import Api
+from trainingjobs.cluster.errors import ApiError
+from trainingjobs.cluster.store import Store
+from trainingjobs.model import labels
+from trainingjobs.model.job import TrainingJob
+from trainingjobs.model.observed import Problem, Trouble
+from trainingjobs.plan.decision import PodRef
+
+Manifest = dict[str, Any]
+
+_OWN = {"fieldManager": labels.COMPONENT_NAME}
+_DRY = {"dryRun": "All", **_OWN}
+
+
+class Applier:
+    """Writes a job's objects, with a bounded number of requests in flight."""
+
+    def __init__(self, api: Api, store: Store, parallel: int) -> None:
+        self._api = api
+        self._store = store
+        self._parallel = parallel
+        # two jobs may write at full speed; a third shares, so that no big job starves the rest
+        self._in_flight = asyncio.Semaphore(2 * parallel)
+
+    async def check(self, job: TrainingJob, manifests: Sequence[Manifest]) -> tuple[Problem, ...]:
+        """What the API server would refuse, without making anything."""
+        return await self._until_refused(job, manifests, dry=True)
+
+    async def create(self, job: TrainingJob, manifests: Sequence[Manifest]) -> tuple[Problem, ...]:
+        """Make the service, then the pods; the first refusal ends it."""
+        services = [item for item in manifests if item["kind"] == "Service"]
+        refused = await self._until_refused(job, services, dry=False)
+        if refused:
+            return refused
+        others = [item for item in manifests if item["kind"] != "Service"]
+        return await self._until_refused(job, others, dry=False)
+
+    async def delete(self, job: TrainingJob, refs: Sequence[PodRef]) -> None:
+        """Ask for the deletion of these pods, and of no later ones of their names.
+
+        Raises:
+            ApiError: when the API server refuses a deletion.
+        """
+        queue = iter(refs)
+        await self._together(len(refs), lambda: self._delete_all(job, queue))
+
+    async def delete_job(self, job: TrainingJob) -> None:
+        """Delete the job itself, if it is still the one that was looked at.
+
+        Raises:
+            ApiError: when the API server refuses the deletion.
+        """
+        known = {"uid": job.uid, "resourceVersion": job.resource_version}
+        body = {"preconditions": known, "propagationPolicy": "Background"}
+        try:
+            await self._api.request("DELETE", paths.job(job.namespace, job.name), body=body)
+        except ApiError as error:
+            if not errors.answered(error):
+                raise
+
+    async def _until_refused(
+        self, job: TrainingJob, manifests: Sequence[Manifest], *, dry: bool
+    ) -> tuple[Problem, ...]:
+        queue = iter(manifests)
+        refused: list[Problem] = []
+
+        async def work() -> None:
+            for manifest in queue:
+                problem = await self._make(job, manifest, dry=dry)
+                if problem is not None:
+                    refused.append(problem)
+                if refused:
+                    return
+
+        await self._together(len(manifests), work)
+        return tuple(refused)
+
+    async def _together(self, tasks: int, work: Callable[[], Awaitable[None]]) -> None:
+        """Share the work; all have ended before the first error is raised."""
+        workers = (work() for _ in range(min(tasks, self._parallel)))
+        for outcome in await asyncio.gather(*workers, return_exceptions=True):
+            if isinstance(outcome, BaseException):
+                raise outcome
+
+    async def _make(self, job: TrainingJob, manifest: Manifest, *, dry: bool) -> Problem | None:
+        path = paths.collection(manifest["kind"], job.namespace)
+        name = manifest["metadata"]["name"]
+        try:
+            async with self._in_flight:
+                made = await self._api.request(
+                    "POST", path, query=_DRY if dry else _OWN, body=manifest
+                )
+        except ApiError as error:
+            if errors.exists(error):
+                return await self._meet(job, manifest["kind"], name)
+            return errors.problem(name, error)
+        if not dry:
+            self._store.put({**made, "kind": manifest["kind"]})
+        return None
+
+    async def _meet(self, job: TrainingJob, kind: str, name: str) -> Problem | None:
+        """The name is taken: by our own child, which is fine, or by somebody else's object."""
+        path = f"{paths.collection(kind, job.namespace)}/{name}"
+        try:
+            found = await self._api.request("GET", path)
+        except ApiError as error:
+            return errors.problem(name, error)
+        if (pods.owner(found) or {}).get("uid") == job.uid:
+            self._store.put({**found, "kind": kind})
+            return None
+        words = (
+            f"{kind} {name} exists and does not belong to this job: "
+            f"delete it, or give the job another name"
+        )
+        return Problem(trouble=Trouble.CONFLICT, name=name, message=words)
+
+    async def _delete_all(self, job: TrainingJob, refs: Iterator[PodRef]) -> None:
+        for ref in refs:
+            await self._delete(job, ref)
+
+    async def _delete(self, job: TrainingJob, ref: PodRef) -> None:
+        path = f"{paths.pods(job.namespace)}/{ref.name}"
+        body = {"preconditions": {"uid": ref.uid}, "propagationPolicy": "Background"}
+        try:
+            async with self._in_flight:
+                answer = await self._api.request("DELETE", path, body=body)
+        except ApiError as error:
+            if not errors.answered(error):
+                raise
+            self._store.lost_pod(job.uid, ref.uid)
+            return
+        if answer.get("kind") == "Pod":
+            self._store.put(answer)

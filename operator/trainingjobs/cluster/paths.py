@@ -1,0 +1,64 @@
+"""The URLs of what we touch, and what a URL means for metrics."""
+
+from typing import NamedTuple
+
+from trainingjobs.model import labels
+
+JOBS_ROOT = f"/apis/{labels.GROUP}/{labels.VERSION}"
+CORE_ROOT = "/api/v1"
+
+
+class Target(NamedTuple):
+    """A resource, as RBAC names it, and whether the URL names one object of it."""
+
+    resource: str
+    named: bool
+
+
+def jobs(namespace: str | None = None) -> str:
+    """All TrainingJobs, of one namespace or of the cluster."""
+    return _namespaced(JOBS_ROOT, namespace, labels.PLURAL)
+
+
+def job(namespace: str, name: str) -> str:
+    """One TrainingJob."""
+    return f"{jobs(namespace)}/{name}"
+
+
+def job_status(namespace: str, name: str) -> str:
+    """The status subresource of one TrainingJob."""
+    return f"{job(namespace, name)}/status"
+
+
+def pods(namespace: str) -> str:
+    """The pods of a namespace."""
+    return _namespaced(CORE_ROOT, namespace, "pods")
+
+
+def services(namespace: str) -> str:
+    """The services of a namespace."""
+    return _namespaced(CORE_ROOT, namespace, "services")
+
+
+def events(namespace: str) -> str:
+    """The events of a namespace."""
+    return _namespaced(CORE_ROOT, namespace, "events")
+
+
+def collection(kind: str, namespace: str) -> str:
+    """Where an object of this kind is created; kinds are those that we make."""
+    return {"Pod": pods, "Service": services}[kind](namespace)
+
+
+def target(path: str) -> Target:
+    """The resource behind a URL: `/api/v1/namespaces/a/pods/b` is a named `pods`."""
+    parts = path.strip("/").split("/")
+    parts = parts[2:] if parts[0] == "api" else parts[3:]
+    if parts[:1] == ["namespaces"]:
+        parts = parts[2:]
+    resource = "/".join(parts[:1] + parts[2:])
+    return Target(resource, named=len(parts) > 1)
+
+
+def _namespaced(root: str, namespace: str | None, plural: str) -> str:
+    return f"{root}/{plural}" if namespace is None else f"{root}/namespaces/{namespace}/{plural}"

@@ -1,0 +1,177 @@
+"""From a pod as the API server tells it to the few facts that decisions rest on.
+
+Everything odd about pods ends here: sidecars that webhooks put first, init containers
+that fail, kubelets that refuse a pod before a container exists, and evictions that are
+told in three different places.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from trainingjobs.cluster.words import last_lines
+from trainingjobs.model import labels
+from trainingjobs.model.observed import Exit, PodSeen, Waiting
+from trainingjobs.model.times import parse_time
+
+Raw = Mapping[str, Any]
+
+_USUAL_WAITS = frozenset({"", "ContainerCreating", "PodInitializing"})
+_RESTARTABLE = frozenset({"Always", "OnFailure"})
+_DISRUPTIONS = frozenset(
+    {
+        "Evicted",
+        "NodeAffinity",
+        "NodeLost",
+        "NodeShutdown",
+        "Preempting",
+        "Preempted",
+        "Shutdown",
+        "Terminated",
+        "TopologyAffinityError",
+        "UnexpectedAdmissionError",
+    }
+)
+_RESOURCE_REFUSED = "OutOf"
+_OWN_DEADLINE = "DeadlineExceeded"
+
+
+def owner(manifest: Raw) -> Raw | None:
+    """The controller reference to a TrainingJob, where the object has one."""
+    for reference in manifest["metadata"].get("ownerReferences") or ():
+        if reference.get("controller") and reference.get("kind") == labels.KIND:
+            group = str(reference.get("apiVersion", "")).partition("/")[0]
+            return reference if group == labels.GROUP else None
+    return None
+
+
+def job_key(manifest: Raw) -> tuple[str, str] | None:
+    """Namespace and name of the job that owns the object."""
+    reference = owner(manifest)
+    return None if reference is None else (manifest["metadata"]["namespace"], reference["name"])
+
+
+def seen(manifest: Raw) -> PodSeen | None:
+    """The pod as decisions see it; None when it is no rank of a TrainingJob."""
+    metadata, spec = manifest["metadata"], manifest.get("spec") or {}
+    rank, attempt = (_number(metadata, key) for key in (labels.RANK, labels.ATTEMPT))
+    if owner(manifest) is None or rank is None or attempt is None:
+        return None
+    status = manifest.get("status") or {}
+    main = _main_state(manifest, status)
+    phase = status.get("phase") or "Pending"
+    return PodSeen(
+        name=metadata["name"],
+        uid=metadata["uid"],
+        rank=rank,
+        attempt=attempt,
+        phase=phase,
+        node=spec.get("nodeName"),
+        scheduled=bool(spec.get("nodeName")) or _condition(status, "PodScheduled", "True") != {},
+        running=phase == "Running" and "running" in main,
+        exit=_exit(manifest, status, main),
+        waiting=_waiting(status, main),
+        unschedulable=_unschedulable(status),
+        deletion_requested=_deletion_requested(metadata),
+        disruption=_disruption(status),
+    )
+
+
+def _number(metadata: Raw, label: str) -> int | None:
+    text = (metadata.get("labels") or {}).get(label, "")
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+def _main_name(manifest: Raw) -> str:
+    """The container that trains: webhooks may have put others before it."""
+    names: list[str] = [container["name"] for container in manifest["spec"]["containers"]]
+    noted = (manifest["metadata"].get("annotations") or {}).get(labels.CONTAINER)
+    candidates = (noted, labels.TRAINER, *names)
+    return next(name for name in candidates if name in names)
+
+
+def _main_state(manifest: Raw, status: Raw) -> Raw:
+    name = _main_name(manifest)
+    for item in status.get("containerStatuses") or ():
+        if item.get("name") == name:
+            state: Raw = item.get("state") or {}
+            return state
+    return {}
+
+
+def _exit(manifest: Raw, status: Raw, main: Raw) -> Exit | None:
+    over = status.get("phase") in {"Succeeded", "Failed"}
+    spec = manifest["spec"]
+    if "terminated" in main and (over or _ends(spec["containers"], _main_name(manifest))):
+        return _ended(main["terminated"])
+    for item in status.get("initContainerStatuses") or ():
+        ended = (item.get("state") or {}).get("terminated") or {}
+        failed = ended.get("exitCode", 0) != 0
+        if failed and (over or _ends(spec.get("initContainers") or (), item.get("name"))):
+            return _ended(ended, "Init:")
+    return None
+
+
+def _ends(containers: Iterable[Raw], name: str | None) -> bool:
+    """False for a container that its own restart policy starts again."""
+    policies = [it.get("restartPolicy") for it in containers if it.get("name") == name]
+    return not _RESTARTABLE.intersection(policies)
+
+
+def _ended(terminated: Raw, prefix: str = "") -> Exit:
+    code = terminated.get("exitCode", 0)
+    reason = terminated.get("reason") or ("Completed" if code == 0 else "Error")
+    return Exit(
+        code=code,
+        reason=prefix + reason,
+        message=last_lines(terminated.get("message")),
+        finished=parse_time(terminated.get("finishedAt")),
+    )
+
+
+def _waiting(status: Raw, main: Raw) -> Waiting | None:
+    states = [it.get("state") or {} for it in status.get("initContainerStatuses") or ()]
+    for state in [*states, main]:
+        waiting = state.get("waiting") or {}
+        reason = waiting.get("reason") or ""
+        if reason not in _USUAL_WAITS:
+            return Waiting(reason=reason, message=last_lines(waiting.get("message")))
+    return None
+
+
+def _unschedulable(status: Raw) -> str | None:
+    condition = _condition(status, "PodScheduled", "False")
+    if not condition:
+        return None
+    return last_lines(condition.get("message")) or condition.get("reason") or "Unschedulable"
+
+
+def _condition(status: Raw, kind: str, value: str) -> Raw:
+    for condition in status.get("conditions") or ():
+        if condition.get("type") == kind and condition.get("status") == value:
+            found: Raw = condition
+            return found
+    return {}
+
+
+def _deletion_requested(metadata: Raw) -> datetime | None:
+    """When somebody asked for the deletion: the timestamp is when its grace is over."""
+    deadline = parse_time(metadata.get("deletionTimestamp"))
+    grace = metadata.get("deletionGracePeriodSeconds") or 0
+    return None if deadline is None else deadline - timedelta(seconds=grace)
+
+
+def _disruption(status: Raw) -> str | None:
+    target = _condition(status, "DisruptionTarget", "True")
+    if target:
+        return target.get("reason") or "DisruptionTarget"
+    reason: str = status.get("reason") or ""
+    if reason in _DISRUPTIONS or reason.startswith(_RESOURCE_REFUSED):
+        return reason
+    # a kubelet that refuses a pod fails it before any container has a status
+    refused = status.get("phase") == "Failed" and not _has_statuses(status)
+    return reason if refused and reason not in {"", _OWN_DEADLINE} else None
+
+
+def _has_statuses(status: Raw) -> bool:
+    return any(status.get(f"{kind}Statuses") for kind in ("container", "initContainer"))

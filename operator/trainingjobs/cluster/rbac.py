@@ -1,0 +1,30 @@
+"""What the operator may do in a cluster: no more than it does.
+
+The chart's roles and a test are compared with this list, so that a new call without its
+permission, and a permission without its call, are both found before a user finds them.
+"""
+
+from dataclasses import dataclass
+
+from trainingjobs.model import labels
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Verbs on one resource of one API group."""
+
+    group: str
+    resource: str
+    verbs: tuple[str, ...]
+
+
+RULES: tuple[Rule, ...] = (
+    # jobs are deleted when their ttlSecondsAfterFinished is over
+    Rule(labels.GROUP, labels.PLURAL, ("get", "list", "watch", "delete")),
+    Rule(labels.GROUP, f"{labels.PLURAL}/status", ("patch",)),
+    # where OwnerReferencesPermissionEnforcement is on, blockOwnerDeletion asks for this
+    Rule(labels.GROUP, f"{labels.PLURAL}/finalizers", ("update",)),
+    Rule("", "pods", ("get", "list", "watch", "create", "delete")),
+    Rule("", "services", ("get", "list", "watch", "create")),
+    Rule("", "events", ("create", "patch")),
+)

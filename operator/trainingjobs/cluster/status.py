@@ -1,0 +1,96 @@
+"""Writes a job's status: once, when it differs, and never over somebody else's change."""
+
+from datetime import datetime
+from typing import Any
+
+from trainingjobs.cluster import errors, paths
+from trainingjobs.cluster.api import Api
+from trainingjobs.cluster.errors import ApiError
+from trainingjobs.cluster.store import Store
+from trainingjobs.model import labels
+from trainingjobs.model.job import TrainingJob
+from trainingjobs.model.status import Status
+from trainingjobs.model.times import write_time
+
+_COUNTS = ("ready", "instances", "replicas")
+
+
+class Writer:
+    """Writes statuses and remembers the answers."""
+
+    def __init__(self, api: Api, store: Store) -> None:
+        self._api = api
+        self._store = store
+
+    async def write(self, job: TrainingJob, status: Status) -> bool:
+        """Write the status; false when the job has changed since it was looked at.
+
+        Raises:
+            ApiError: when the API server refuses for another reason.
+        """
+        body = self._store.job(job.key) or {}
+        patch = {
+            "metadata": {"resourceVersion": job.resource_version},
+            "status": difference(body.get("status") or {}, written(status)),
+        }
+        path = paths.job_status(job.namespace, job.name)
+        query = {"fieldManager": labels.COMPONENT_NAME}
+        try:
+            self._store.put_job(await self._api.request("PATCH", path, query=query, body=patch))
+        except ApiError as error:
+            if error.status == errors.CONFLICT:
+                await self._read_again(job)
+            elif error.status != errors.NOT_FOUND:
+                raise
+            return False
+        return True
+
+    async def _read_again(self, job: TrainingJob) -> None:
+        try:
+            body = await self._api.request("GET", paths.job(job.namespace, job.name))
+        except ApiError as error:
+            if error.status != errors.NOT_FOUND:
+                raise
+        else:
+            self._store.put_job(body)
+
+
+def written(status: Status) -> dict[str, Any]:
+    """The status as the API server stores it: no nulls, times in whole seconds."""
+    plain: dict[str, Any] = _plain(status.model_dump(by_alias=True, exclude_none=True))
+    return plain
+
+
+def same(old: Status, new: Status) -> bool:
+    """True when writing the new status would change nothing."""
+    return written(old) == written(new)
+
+
+def only_counts(old: Status, new: Status) -> bool:
+    """True when nothing but numbers of instances moved: these may wait for each other."""
+    before, after = written(old), written(new)
+    for field in _COUNTS:
+        before.pop(field, None)
+        after.pop(field, None)
+    return before == after
+
+
+def difference(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """The merge patch from the one to the other; what is left out has to be null in it."""
+    removed: dict[str, Any] = {key: None for key in old if key not in new}
+    changed = {key: _change(old.get(key), it) for key, it in new.items() if old.get(key) != it}
+    return {**removed, **changed}
+
+
+def _change(old: Any, new: Any) -> Any:
+    return difference(old, new) if isinstance(old, dict) and isinstance(new, dict) else new
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, datetime):
+        return write_time(value)
+    return str(value) if isinstance(value, str) else value

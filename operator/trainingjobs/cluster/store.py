@@ -1,0 +1,178 @@
+"""All that the operator knows of its jobs, their pods and services, in memory.
+
+Three sources feed it: the watches, our own lists, and the answers to our own writes, so
+that the next decision sees what the last one did. Nothing else is remembered anywhere
+but on the resources.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from trainingjobs.cluster import pods
+from trainingjobs.cluster.shelf import Shelf, newer, version_of
+from trainingjobs.model import labels
+from trainingjobs.model.observed import PodSeen
+
+Manifest = dict[str, Any]
+Key = tuple[str, str]
+
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """What one job owns."""
+
+    pods: Shelf[PodSeen] = field(default_factory=Shelf)
+    services: Shelf[str] = field(default_factory=Shelf)
+
+    @property
+    def empty(self) -> bool:
+        """True when nothing of it is there."""
+        return not len(self.pods) and not len(self.services)
+
+
+class Store:
+    """Jobs by namespace and name; what they own by the job's uid."""
+
+    def __init__(self, clock: Callable[[], datetime]) -> None:
+        self._clock = clock
+        self._jobs: Shelf[Key] = Shelf()
+        self._bodies: dict[Key, Manifest] = {}
+        self._families: dict[str, Family] = {}
+
+    def job(self, key: Key) -> Manifest | None:
+        """The latest body of a job."""
+        return self._bodies.get(key)
+
+    def jobs(self) -> Iterator[Manifest]:
+        """The latest bodies of all jobs."""
+        return iter(list(self._bodies.values()))
+
+    def put_job(self, body: Manifest) -> bool:
+        """Take in a job; false when it is known or out of date."""
+        key, version = _key(body), version_of(body)
+        if not self._jobs.put(body["metadata"]["uid"], version, key):
+            return False
+        known = self._bodies.get(key)
+        if known is None or newer(version, version_of(known)):
+            self._bodies[key] = _trimmed(body)
+        return True
+
+    def drop_job(self, body: Manifest) -> None:
+        """Take in that a job is gone, and forget what it had."""
+        self._jobs.bury(body["metadata"]["uid"], version_of(body))
+        self._forget(body["metadata"]["uid"], _key(body))
+
+    def drop_absent(
+        self, namespace: str | None, present: AbstractSet[str], version: str
+    ) -> list[Key]:
+        """Take in a complete list of jobs; the keys of those that it lacks."""
+        known = {uid: self._jobs.get(uid) for uid in self._jobs.uids()}
+        uids = [uid for uid, key in known.items() if key and namespace in {None, key[0]}]
+        gone = [(uid, known[uid]) for uid in self._jobs.bury_absent(uids, present, version)]
+        keys = [(uid, key) for uid, key in gone if key is not None]
+        for uid, key in keys:
+            self._forget(uid, key)
+        return [key for _, key in keys]
+
+    def put(self, manifest: Manifest) -> Key | None:
+        """Take in a pod or service of a job; the job's key when that was news."""
+        reference = pods.owner(manifest)
+        if reference is None:
+            return None
+        family = self._family(reference["uid"])
+        uid, version = manifest["metadata"]["uid"], version_of(manifest)
+        if manifest.get("kind") == "Service":
+            news = family.services.put(uid, version, manifest["metadata"]["name"])
+        else:
+            pod = self._noticed(family, manifest)
+            news = pod is not None and family.pods.put(uid, version, pod)
+        return pods.job_key(manifest) if news else None
+
+    def drop(self, manifest: Manifest) -> Key | None:
+        """Take in that a pod or service is gone; the job's key where it has one."""
+        reference = pods.owner(manifest)
+        if reference is None:
+            return None
+        family = self._family(reference["uid"])
+        uid, version = manifest["metadata"]["uid"], version_of(manifest)
+        if manifest.get("kind") == "Service":
+            family.services.bury(uid, version)
+        else:
+            family.pods.bury(uid, version)
+        self._tidy(reference["uid"])
+        return pods.job_key(manifest)
+
+    def lost_pod(self, job_uid: str, uid: str) -> None:
+        """Take in that the API server knows no pod of this uid any more."""
+        self._family(job_uid).pods.bury(uid)
+
+    def replace_pods(self, job_uid: str, listed: Sequence[Manifest], version: str) -> None:
+        """Take in a complete list of a job's pods."""
+        mine = self._take(job_uid, listed)
+        shelf = self._family(job_uid).pods
+        shelf.bury_absent(shelf.uids(), mine, version)
+
+    def replace_services(self, job_uid: str, listed: Sequence[Manifest], version: str) -> None:
+        """Take in a complete list of a job's services."""
+        mine = self._take(job_uid, [{**item, "kind": "Service"} for item in listed])
+        shelf = self._family(job_uid).services
+        shelf.bury_absent(shelf.uids(), mine, version)
+
+    def pods_of(self, job_uid: str) -> tuple[PodSeen, ...]:
+        """The pods of a job by rank."""
+        family = self._families.get(job_uid, Family())
+        return tuple(sorted(family.pods, key=lambda pod: (pod.rank, pod.attempt)))
+
+    def has_service(self, job_uid: str) -> bool:
+        """True when the job's service is there."""
+        return len(self._families.get(job_uid, Family()).services) > 0
+
+    def _take(self, job_uid: str, listed: Sequence[Manifest]) -> set[str]:
+        mine = [item for item in listed if (pods.owner(item) or {}).get("uid") == job_uid]
+        for item in mine:
+            self.put(item)
+        return {item["metadata"]["uid"] for item in mine}
+
+    def _noticed(self, family: Family, manifest: Manifest) -> PodSeen | None:
+        """The pod with the time when its end was first seen, by our own clock."""
+        pod = pods.seen(manifest)
+        if pod is None or not pod.ended:
+            return pod
+        before = family.pods.get(pod.uid)
+        at = None if before is None else before.noticed_end
+        return dataclasses.replace(pod, noticed_end=at or self._clock())
+
+    def _family(self, job_uid: str) -> Family:
+        return self._families.setdefault(job_uid, Family())
+
+    def _forget(self, uid: str, key: Key) -> None:
+        if self._jobs.get(uid) is not None:
+            return
+        self._families.pop(uid, None)
+        if key in self._bodies and self._bodies[key]["metadata"]["uid"] == uid:
+            del self._bodies[key]
+
+    def _tidy(self, job_uid: str) -> None:
+        """What a job owned is told for a while after the job is gone: keep nothing of it."""
+        if self._jobs.get(job_uid) is None and self._families[job_uid].empty:
+            del self._families[job_uid]
+
+
+def _key(body: Manifest) -> Key:
+    return body["metadata"]["namespace"], body["metadata"]["name"]
+
+
+def _trimmed(body: Manifest) -> Manifest:
+    """The body without what is long and tells us nothing."""
+    metadata = {key: it for key, it in body["metadata"].items() if key != "managedFields"}
+    notes = metadata.get("annotations") or {}
+    if _LAST_APPLIED in notes:
+        metadata["annotations"] = {key: it for key, it in notes.items() if key != _LAST_APPLIED}
+    kind = {"apiVersion": labels.API_VERSION, "kind": labels.KIND}
+    return {**body, **kind, "metadata": metadata}
