@@ -46,9 +46,10 @@ def _missing(wanted: Sequence[str]) -> list[str]:
 
 
 def _build(missing: Sequence[str]) -> None:
-    if not missing:
-        return
     unbuilt = [program for program in missing if not _kept(program).exists()]
+    for program in missing:
+        if program not in unbuilt:
+            _offer(program)
     if unbuilt:
         minutes = max(1, round(estimate(unbuilt)))
         progress.say(
@@ -56,8 +57,6 @@ def _build(missing: Sequence[str]) -> None:
             "the first time on 2 cores, seconds when the Go cache has them"
         )
         _compile_all(unbuilt)
-    for program in missing:
-        _offer(program)
 
 
 def _compile_all(programs: Sequence[str]) -> None:
@@ -68,6 +67,7 @@ def _compile_all(programs: Sequence[str]) -> None:
         label = f"[{number}/{len(programs)}] {program}"
         progress.say(f"{label} ({spent} so far)")
         _compile(go, program, label)
+        _offer(program)
     progress.say(f"built in {progress.lasting(time.monotonic() - began)}")
 
 
