@@ -41,6 +41,11 @@ def deployment(manifests: list[Manifest]) -> Manifest:
     return of_kind(manifests, "Deployment")[0]
 
 
+def ours(manifests: list[Manifest]) -> list[Manifest]:
+    """All but the resource definition, which is generated elsewhere."""
+    return [manifest for manifest in manifests if manifest["kind"] != "CustomResourceDefinition"]
+
+
 def pods(manifests: list[Manifest]) -> list[Manifest]:
     return [deployment(manifests)["spec"]["template"], *of_kind(manifests, "Pod")]
 
@@ -56,43 +61,18 @@ def test_lint_finds_nothing(helm: Helm, values: Values) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+ALWAYS = {"ServiceAccount": 1, "CustomResourceDefinition": 1, "Deployment": 1}
+CLUSTER_WIDE = {"ClusterRole": 3, "ClusterRoleBinding": 1}
+ONE_PER_NAMESPACE = {"Role": 2, "RoleBinding": 2}
+OPTIONS = {"Service": 1, "ServiceMonitor": 1, "NetworkPolicy": 1, "PodDisruptionBudget": 1}
+
+
 @pytest.mark.parametrize(
     ("values", "kinds"),
     [
-        (
-            DEFAULTS,
-            {
-                "ServiceAccount": 1,
-                "CustomResourceDefinition": 1,
-                "ClusterRole": 3,
-                "ClusterRoleBinding": 1,
-                "Deployment": 1,
-            },
-        ),
-        (
-            NAMESPACED,
-            {
-                "ServiceAccount": 1,
-                "CustomResourceDefinition": 1,
-                "Role": 2,
-                "RoleBinding": 2,
-                "Deployment": 1,
-            },
-        ),
-        (
-            EVERYTHING,
-            {
-                "ServiceAccount": 1,
-                "CustomResourceDefinition": 1,
-                "ClusterRole": 3,
-                "ClusterRoleBinding": 1,
-                "Deployment": 1,
-                "Service": 1,
-                "ServiceMonitor": 1,
-                "NetworkPolicy": 1,
-                "PodDisruptionBudget": 1,
-            },
-        ),
+        (DEFAULTS, ALWAYS | CLUSTER_WIDE),
+        (NAMESPACED, ALWAYS | ONE_PER_NAMESPACE),
+        (EVERYTHING, ALWAYS | CLUSTER_WIDE | OPTIONS),
     ],
     ids=ALL_VALUES,
 )
@@ -136,16 +116,12 @@ def test_no_two_objects_are_the_same(helm: Helm, values: Values) -> None:
 
 @every_values
 def test_labels_are_complete_and_legal(helm: Helm, values: Values) -> None:
-    manifests = of_kind_not(helm.render(values), "CustomResourceDefinition")
+    manifests = ours(helm.render(values))
     for manifest in [*manifests, deployment(manifests)["spec"]["template"]]:
         labels = manifest["metadata"]["labels"]
         assert {f"app.kubernetes.io/{name}" for name in OURS} <= set(labels)
         assert labels["helm.sh/chart"] == f"{NAME}-{trainingjobs.__version__}"
         assert all(LABEL_VALUE.match(value) for value in labels.values())
-
-
-def of_kind_not(manifests: list[Manifest], kind: str) -> list[Manifest]:
-    return [manifest for manifest in manifests if manifest["kind"] != kind]
 
 
 def test_selectors_never_change(helm: Helm) -> None:
@@ -167,7 +143,7 @@ def test_selectors_never_change(helm: Helm) -> None:
 
 @pytest.mark.parametrize("release", ["r", "a" * 53, "my-trainingjob-operator"])
 def test_names_fit_for_every_release(helm: Helm, release: str) -> None:
-    for manifest in of_kind_not(helm.render(release=release), "CustomResourceDefinition"):
+    for manifest in ours(helm.render(release=release)):
         assert len(manifest["metadata"]["name"]) <= 63
         assert not manifest["metadata"]["name"].endswith("-")
 
@@ -244,7 +220,7 @@ def test_the_defaults_are_those_of_the_operator(helm: Helm) -> None:
 
 
 def test_every_setting_has_a_value(helm: Helm) -> None:
-    chosen = settings.from_environment(environment(helm, EVERYTHING | NAMESPACED))
+    chosen = settings.from_environment(environment(helm, {**EVERYTHING, **NAMESPACED}))
     assert chosen == settings.Settings(
         namespaces=("team-a", "team-b"),
         cluster_domain="example.internal",
