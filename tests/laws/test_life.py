@@ -1,0 +1,149 @@
+"""Laws of a job's life: whatever happens to its pods, in whatever order, these hold."""
+
+from collections import Counter
+from dataclasses import replace
+
+from builders import a_job
+from hypothesis import assume, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from trainingjobs.model.status import Phase, Status
+from world import World
+
+RANKS = st.integers(min_value=0, max_value=4)
+
+
+class Life(RuleBasedStateMachine):
+    """One job in a cluster that does its worst, and an operator that may die between steps."""
+
+    world: World
+
+    @initialize(
+        size=st.integers(min_value=1, max_value=5),
+        restarts=st.integers(min_value=0, max_value=2),
+        policy=st.sampled_from(["Running", "All", "None"]),
+    )
+    def apply(self, size: int, restarts: int, policy: str) -> None:
+        """The user applies a job."""
+        self.world = World(a_job(size, maxRestarts=restarts, cleanPodPolicy=policy))
+        self.told: Status = self.world.job.status
+        self.first_final: Status | None = None
+
+    @rule()
+    def reconcile(self) -> None:
+        """The operator looks and acts."""
+        self.world.step()
+
+    @rule()
+    def create_and_die(self) -> None:
+        """The operator dies after its creates and before it could write what it did."""
+        for manifest in self.world.decide().create[:2]:
+            self.world._create(manifest)  # noqa: SLF001
+
+    @rule()
+    def write_and_die(self) -> None:
+        """The operator dies after its write and before it could delete anything."""
+        decision = self.world.decide()
+        self.world.job = replace(self.world.job, status=decision.status)
+
+    @rule(rank=RANKS)
+    def run(self, rank: int) -> None:
+        """A pod starts."""
+        self.world.run(rank)
+
+    @rule(rank=RANKS, code=st.sampled_from([0, 0, 1, 3, 137]))
+    def end(self, rank: int, code: int) -> None:
+        """A training container ends."""
+        self.world.end(rank, code)
+
+    @rule(rank=RANKS)
+    def delete(self, rank: int) -> None:
+        """Somebody deletes a pod."""
+        name = self.world.name_of(rank)
+        if name is not None:
+            self.world.remove(name)
+
+    @rule(rank=RANKS)
+    def lose(self, rank: int) -> None:
+        """A node takes a pod with it."""
+        self.world.lose(rank)
+
+    @rule()
+    def bury(self) -> None:
+        """Deleted pods are gone."""
+        self.world.bury()
+
+    @rule(seconds=st.sampled_from([1.0, 5.0, 60.0, 400.0]))
+    def wait(self, seconds: float) -> None:
+        """Time goes by."""
+        self.world.pass_time(seconds)
+
+    @rule(suspend=st.booleans())
+    def suspend(self, suspend: bool) -> None:
+        """The user suspends or resumes."""
+        job = self.world.job
+        self.world.job = replace(job, spec=job.spec.model_copy(update={"suspend": suspend}))
+
+    @rule()
+    def rest(self) -> None:
+        """Left alone, the job comes to rest; carried out, a decision leaves nothing to do."""
+        self.world.settle()
+        assert not self.world.decide().acts
+        job = self.world.job
+        if not job.status.finished and not job.spec.suspend:
+            ranks = {pod.rank for pod in self.world.pods.values()}
+            done = set(self.world.look().of(job.attempt)) | ranks
+            assert done <= set(range(job.size))
+
+    @rule()
+    def heal(self) -> None:
+        """Whatever was lost, a few rounds bring all ranks back, unless the job is over."""
+        assume(not self.world.job.spec.suspend)
+        for _ in range(self.world.job.spec.max_restarts + 3):
+            self.world.settle()
+            for rank in range(self.world.job.size):
+                self.world.run(rank)
+        status = self.world.job.status
+        assert status.finished or status.phase is Phase.RUNNING, status
+
+    @invariant()
+    def no_rank_lives_twice(self) -> None:
+        """Pods of one attempt only may live, and each rank once."""
+        living = [pod for pod in self.world.pods.values() if not pod.ended]
+        assert max(Counter(pod.rank for pod in living).values(), default=1) == 1
+        assert len({pod.attempt for pod in living}) <= 1
+
+    @invariant()
+    def each_start_is_of_a_rank_of_the_group(self) -> None:
+        """Ranks are 0 to N-1."""
+        assert {rank for _, rank in self.world.starts} <= set(range(self.world.job.size))
+
+    @invariant()
+    def counters_only_grow(self) -> None:
+        """Attempts, restarts and disruptions never go back, and restarts stay in the budget."""
+        old, new = self.told, self.world.job.status
+        assert new.attempt >= old.attempt
+        assert new.restarts >= old.restarts
+        assert new.disruptions >= old.disruptions
+        assert new.restarts <= self.world.job.spec.max_restarts
+        self.told = new
+
+    @invariant()
+    def counts_add_up(self) -> None:
+        """Every instance is counted once."""
+        status = self.world.job.status
+        if status.phase is not None:
+            counts = status.instances.model_dump().values()
+            assert sum(counts) == self.world.job.size
+
+    @invariant()
+    def the_end_is_the_end(self) -> None:
+        """Nothing that happens after the end changes a word of the status."""
+        status = self.world.job.status
+        if self.first_final is None and status.finished:
+            self.first_final = status
+        assert self.first_final is None or status == self.first_final
+
+
+Life.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+test_life = Life.TestCase

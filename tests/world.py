@@ -1,0 +1,123 @@
+"""A cluster in memory, in which decisions are carried out and pods live, die and vanish.
+
+It is the smallest API server that the laws need: names are unique, a deleted pod leaves in
+two steps, and a status that is written stays.
+"""
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from builders import DOMAIN, NOW
+from trainingjobs.model import labels
+from trainingjobs.model.job import TrainingJob
+from trainingjobs.model.observed import Exit, Observed, PodSeen
+from trainingjobs.model.spec import Manifest
+from trainingjobs.model.status import Status
+from trainingjobs.plan.decide import decide
+from trainingjobs.plan.decision import Decision
+
+ROUNDS = 50
+
+
+@dataclass
+class World:
+    """One job, its pods by name, and the time."""
+
+    job: TrainingJob
+    now: datetime = NOW
+    pods: dict[str, PodSeen] = field(default_factory=dict)
+    service: bool = False
+    deleted: bool = False
+    serial: int = 0
+    writes: list[Status] = field(default_factory=list)
+    starts: list[tuple[int, int]] = field(default_factory=list)
+
+    def look(self) -> Observed:
+        """What an operator would see now."""
+        return Observed(pods=tuple(self.pods.values()), service=self.service)
+
+    def decide(self) -> Decision:
+        """What an operator would do now."""
+        return decide(self.job, self.look(), self.now, DOMAIN)
+
+    def step(self) -> Decision:
+        """One reconcile: decide, create, look again, write the status, delete."""
+        first = self.decide()
+        for manifest in first.create:
+            self._create(manifest)
+        decision = self.decide() if first.create else first
+        if decision.status != self.job.status:
+            self.writes.append(decision.status)
+            self.job = replace(self.job, status=decision.status)
+        for ref in decision.delete:
+            self.remove(ref.name)
+        self.deleted = self.deleted or decision.delete_job
+        return decision
+
+    def settle(self) -> None:
+        """Reconcile until nothing changes; pods that were told to go are gone then.
+
+        Raises:
+            AssertionError: when it does not come to rest.
+        """
+        for _ in range(ROUNDS):
+            before = (dict(self.pods), self.job.status, self.now)
+            decision = self.step()
+            self.bury()
+            if decision.wake_at is not None and decision.wake_at > self.now:
+                self.now = decision.wake_at
+            if (dict(self.pods), self.job.status, self.now) == before:
+                return
+        raise AssertionError("the world does not come to rest")
+
+    def pass_time(self, seconds: float) -> None:
+        """Let time go by."""
+        self.now += timedelta(seconds=seconds)
+
+    def run(self, rank: int) -> None:
+        """The pod of a rank gets a node and starts."""
+        self._change(rank, phase="Running", node="node-a", scheduled=True, running=True)
+
+    def end(self, rank: int, code: int) -> None:
+        """The training container of a rank ends."""
+        phase = "Succeeded" if code == 0 else "Failed"
+        result = Exit(code=code, finished=self.now, reason="" if code == 0 else "Error")
+        self._change(rank, phase=phase, running=False, exit=result, noticed_end=self.now)
+
+    def remove(self, name: str) -> None:
+        """Somebody deletes a pod: it is told to go, and is gone at the next burial."""
+        if name in self.pods:
+            self.pods[name] = replace(self.pods[name], deletion_requested=self.now)
+
+    def lose(self, rank: int) -> None:
+        """The pod of a rank vanishes without a word."""
+        name = self.name_of(rank)
+        if name is not None:
+            del self.pods[name]
+
+    def bury(self) -> None:
+        """Pods that were told to go are gone."""
+        self.pods = {name: pod for name, pod in self.pods.items() if not pod.terminating}
+
+    def name_of(self, rank: int) -> str | None:
+        """The name of the pod of a rank, if there is one."""
+        return next((name for name, pod in self.pods.items() if pod.rank == rank), None)
+
+    def _change(self, rank: int, **changes: object) -> None:
+        name = self.name_of(rank)
+        if name is not None and not self.pods[name].ended and not self.pods[name].terminating:
+            self.pods[name] = replace(self.pods[name], **changes)  # type: ignore[arg-type]
+
+    def _create(self, manifest: Manifest) -> None:
+        if manifest["kind"] == "Service":
+            self.service = True
+            return
+        metadata = manifest["metadata"]
+        assert metadata["name"] not in self.pods, "a name is taken: the API server would refuse"
+        self.serial += 1
+        rank = int(metadata["labels"][labels.RANK])
+        attempt = int(metadata["labels"][labels.ATTEMPT])
+        self.starts.append((attempt, rank))
+        self.pods[metadata["name"]] = PodSeen(
+            name=metadata["name"], uid=f"uid-{self.serial}", rank=rank, attempt=attempt
+        )
