@@ -70,10 +70,11 @@ class Helm:
     program: Path
     home: Path
 
-    def run(self, *args: str, values: Values = DEFAULTS) -> subprocess.CompletedProcess[str]:
-        """What helm answers; it knows no cluster. The caller looks at the exit status."""
+    def run(self, *args: str, values: Values | None = None) -> subprocess.CompletedProcess[str]:
+        """What helm answers; the caller names a cluster, and looks at the exit status."""
+        given = () if values is None else ("--values=-",)
         return subprocess.run(
-            [str(self.program), *args, "--values=-"],
+            [str(self.program), *args, *given],
             input=json.dumps(values),
             env={"HOME": str(self.home), "KUBECONFIG": str(self.home / "none")},
             capture_output=True,
