@@ -73,9 +73,12 @@ def parse(body: Mapping[str, Any]) -> TrainingJob | Invalid:
     metadata = body["metadata"]
     try:
         spec = Spec.model_validate(body.get("spec", {}))
+    except ValidationError as error:
+        return _invalid("spec", error)
+    try:
         status = Status.model_validate(body.get("status") or {})
     except ValidationError as error:
-        return Invalid(tuple(_line(dict(item)) for item in error.errors(include_input=False)))
+        return _invalid("status", error)
     return TrainingJob(
         namespace=metadata["namespace"],
         name=metadata["name"],
@@ -89,6 +92,9 @@ def parse(body: Mapping[str, Any]) -> TrainingJob | Invalid:
     )
 
 
-def _line(error: dict[str, Any]) -> str:
-    path = ".".join(str(part) for part in error["loc"])
-    return f"spec.{path}: {error['msg']}"
+def _invalid(part: str, error: ValidationError) -> Invalid:
+    details = error.errors(include_input=False, include_url=False)
+    paths = (".".join([part, *map(str, item["loc"])]) for item in details)
+    return Invalid(
+        tuple(f"{path}: {item['msg']}" for path, item in zip(paths, details, strict=True))
+    )

@@ -1,0 +1,91 @@
+# Every command of this project. `make` alone lists them.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory
+
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/trainingjob-operator
+UV_VERSION := 0.13.9
+UV := $(CACHE)/tools/uv-$(UV_VERSION)/bin/uv
+PYTHON := .venv/bin/python
+PYTEST := $(PYTHON) -m pytest
+NAMESPACE := trainingjob-system
+
+.PHONY: help install lint format types layers unit integration e2e test generate \
+        cluster cluster-down images deploy undeploy run quickstart coverage clean
+
+help: ## List all targets
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+##@ Set-up
+install: .venv/.installed ## Install the locked tools and libraries into .venv
+
+.venv/.installed: pyproject.toml uv.lock | $(UV)
+	@$(UV) sync --frozen --quiet
+	@touch $@
+
+$(UV):
+	@command -v python3 >/dev/null || { echo "python3 (3.11 or newer) is needed: install it first" >&2; exit 1; }
+	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "python3 is $$(python3 -V): 3.11 or newer is needed" >&2; exit 1; }
+	@echo "installing uv $(UV_VERSION) into $(dir $(UV))" >&2
+	@python3 -m venv $(CACHE)/tools/uv-$(UV_VERSION)
+	@$(CACHE)/tools/uv-$(UV_VERSION)/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+
+##@ Checks, in the order of `make test`
+lint: install ## Check style and formatting (ruff), YAML (yamllint)
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+	@.venv/bin/yamllint --strict .
+
+format: install ## Rewrite the code in the project's format
+	@.venv/bin/ruff check --fix .
+	@.venv/bin/ruff format .
+
+types: install ## Check types (mypy, strict)
+	@.venv/bin/mypy
+
+layers: install ## Check that the layers hold (import-linter)
+	@.venv/bin/lint-imports
+
+unit: install ## Run the tests that need nothing: seconds
+	@$(PYTEST) -m "not integration and not e2e" --cov --cov-report=term:skip-covered
+
+integration: install ## Run the tests against a real API server and etcd, which it builds if missing
+	@$(PYTEST) -m integration
+
+e2e: deploy ## Run the tests with real pods on the local cluster
+	@KUBECONFIG=$$($(PYTHON) -m localcluster kubeconfig) $(PYTEST) -m e2e
+
+test: lint types layers unit integration e2e ## Run all checks and tests, as CI does
+
+coverage: install ## Show the lines and branches that unit tests do not reach
+	@$(PYTEST) -m "not integration and not e2e" --cov --cov-report=term-missing:skip-covered
+
+##@ Build and run
+generate: install ## Write the resource definition and the chart's copy from the models
+	@$(PYTHON) -m trainingjobs.schema
+
+cluster: install ## Bring up a local Kubernetes (CLUSTER=embedded|kind|current, NODES=1|2)
+	@$(PYTHON) -m localcluster up
+
+cluster-down: install ## Take the local Kubernetes down, without a trace
+	@$(PYTHON) -m localcluster down
+
+images: install ## Build the operator's and the trainer's image, if their inputs changed
+	@$(PYTHON) -m localcluster.images build
+
+deploy: cluster ## Install the operator on the local cluster with Helm
+	@$(PYTHON) -m localcluster.deploy install
+
+undeploy: install ## Remove the operator from the local cluster; jobs stay
+	@$(PYTHON) -m localcluster.deploy uninstall
+
+run: install ## Run the operator from this checkout against the current kubeconfig
+	@$(PYTHON) -m trainingjobs run
+
+quickstart: install ## Bring up a cluster, install the operator and train a model on three pods
+	@$(PYTHON) -m localcluster.quickstart
+
+clean: ## Remove what was built in this checkout (the cache stays)
+	@rm -rf .venv .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,91 @@
+"""Which variables make a group, for each framework, as golden tables."""
+
+import json
+from typing import Any
+
+import pytest
+from builders import DOMAIN, UID, a_job
+from trainingjobs import frameworks
+from trainingjobs.frameworks.base import Place
+from trainingjobs.model.reserved import RESERVED
+
+MASTER = "mnist-master.mnist.lab.svc.cluster.local"
+
+
+def variables(rank: int, size: int = 3, **spec: Any) -> dict[str, str]:
+    return frameworks.environment(Place(job=a_job(size, **spec), rank=rank, domain=DOMAIN))
+
+
+def test_pytorch_golden() -> None:
+    assert variables(2, processesPerInstance=2) == {
+        "PARALLEL_INSTANCES": "3",
+        "TRAININGJOB_NAME": "mnist",
+        "TRAININGJOB_ATTEMPT": "1",
+        "TRAININGJOB_ROLE": "worker",
+        "MASTER_ADDR": MASTER,
+        "MASTER_PORT": "29500",
+        "WORLD_SIZE": "6",
+        "RANK": "4",
+        "LOCAL_RANK": "0",
+        "LOCAL_WORLD_SIZE": "2",
+        "NODE_RANK": "2",
+        "GROUP_RANK": "2",
+        "NNODES": "3",
+        "PET_NNODES": "3",
+        "PET_NPROC_PER_NODE": "2",
+        "PET_NODE_RANK": "2",
+        "PET_MASTER_ADDR": MASTER,
+        "PET_MASTER_PORT": "29500",
+        "PET_RDZV_ID": f"{UID}-1",
+    }
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 8])
+@pytest.mark.parametrize("processes", [1, 2])
+def test_all_ranks_agree_but_for_their_rank(size: int, processes: int) -> None:
+    each = [variables(rank, size, processesPerInstance=processes) for rank in range(size)]
+    own = {"RANK", "NODE_RANK", "GROUP_RANK", "PET_NODE_RANK", "TRAININGJOB_ROLE"}
+    shared = [{name: text for name, text in env.items() if name not in own} for env in each]
+    assert all(env == shared[0] for env in shared)
+    assert [int(env["RANK"]) for env in each] == [rank * processes for rank in range(size)]
+    assert [env["TRAININGJOB_ROLE"] for env in each] == ["master"] + ["worker"] * (size - 1)
+
+
+@pytest.mark.parametrize(
+    ("limits", "processes"),
+    [({}, 1), ({"cpu": "4"}, 4), ({"cpu": "500m"}, 1), ({"cpu": 8, "nvidia.com/gpu": 2}, 2)],
+)
+def test_auto_counts_gpus_else_cpus_else_one(limits: dict[str, Any], processes: int) -> None:
+    template = {"spec": {"containers": [{"name": "t", "resources": {"limits": limits}}]}}
+    env = variables(1, 2, processesPerInstance="auto", template=template)
+    assert (env["WORLD_SIZE"], env["RANK"]) == (str(2 * processes), str(processes))
+
+
+def test_tensorflow_golden() -> None:
+    config = json.loads(variables(2, framework="TensorFlow")["TF_CONFIG"])
+    assert config == {
+        "cluster": {
+            "chief": [f"{MASTER}:29500"],
+            "worker": [f"mnist-worker-{n}.mnist.lab.svc.cluster.local:29500" for n in range(2)],
+        },
+        "task": {"type": "worker", "index": 1},
+    }
+
+
+def test_tensorflow_alone_is_a_chief_alone() -> None:
+    config = json.loads(variables(0, 1, framework="TensorFlow")["TF_CONFIG"])
+    assert config == {
+        "cluster": {"chief": [f"{MASTER}:29500"]},
+        "task": {"type": "chief", "index": 0},
+    }
+
+
+def test_jax_golden() -> None:
+    env = variables(1, framework="JAX")
+    assert env["JAX_COORDINATOR_ADDRESS"] == f"{MASTER}:29500"
+    assert (env["JAX_NUM_PROCESSES"], env["JAX_PROCESS_ID"]) == ("3", "1")
+
+
+@pytest.mark.parametrize("framework", ["PyTorch", "TensorFlow", "JAX"])
+def test_every_variable_that_makes_a_group_is_reserved(framework: str) -> None:
+    assert set(variables(0, framework=framework)) <= set(RESERVED)
