@@ -1,0 +1,38 @@
+"""The examples' manifests are what the resource allows, and name files that are there."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from trainingjobs.model.job import TrainingJob, parse
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+FOLDERS = sorted(path.parent for path in EXAMPLES.glob("*/job.yaml"))
+
+
+def read(folder: Path) -> TrainingJob:
+    body = yaml.safe_load((folder / "job.yaml").read_text())
+    body["metadata"] |= {"namespace": "lab", "uid": "1"}
+    job = parse(body)
+    assert isinstance(job, TrainingJob), job
+    return job
+
+
+def test_there_are_examples() -> None:
+    assert [folder.name for folder in FOLDERS] == ["01-ddp", "02-spawn", "03-torchrun"]
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_its_script_is_in_the_image_folder(folder: Path) -> None:
+    (container,) = read(folder).template(rank=1)["spec"]["containers"]
+    script = container["command"][-1]
+    assert script.startswith("/examples/")
+    assert (EXAMPLES / script.removeprefix("/examples/")).is_file()
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_its_readme_names_its_commands(folder: Path) -> None:
+    words = (folder / "README.md").read_text()
+    assert f"kubectl apply -f examples/{folder.name}/job.yaml" in words
+    assert f"kubectl wait trainingjob/{read(folder).name} " in words
