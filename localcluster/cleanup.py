@@ -16,14 +16,12 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from localcluster import cgroups, places, processes, sysctls
+from localcluster import cgroups, host, places, processes
 from localcluster.progress import quick
 
 PATIENCE: Final = 15.0
 PROXY_TABLES: Final = (("ip", "kube-proxy"), ("ip6", "kube-proxy"))
-LOG_LINKS: Final = pathlib.Path("/var/log/containers")
-NETWORK_RESULTS: Final = pathlib.Path("/var/lib/cni")
-KEPT: Final = frozenset({"images", "log", "lock", "sysctls.json"})
+KEPT: Final = frozenset({"images", "log", "lock", "host.json"})
 
 
 def sweep(at: places.Places) -> None:
@@ -34,7 +32,8 @@ def sweep(at: places.Places) -> None:
     _tables()
     processes.until(cgroups.remove, PATIENCE)
     _files(at)
-    sysctls.restore(at.state / "sysctls.json")
+    host.tidy(at)
+    host.restore(at.note)
 
 
 def purge(at: places.Places) -> None:
@@ -120,8 +119,3 @@ def _files(at: places.Places) -> None:
             shutil.rmtree(entry, ignore_errors=True)
         elif entry.name not in KEPT:
             entry.unlink()
-    for link in LOG_LINKS.glob("*"):
-        if link.is_symlink() and link.readlink().is_relative_to(at.state):
-            link.unlink()
-    for result in NETWORK_RESULTS.glob(f"*/{places.NETWORK}node-*"):
-        result.unlink()

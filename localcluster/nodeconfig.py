@@ -81,20 +81,6 @@ state = "{home.run}"
 """
 
 
-def bare_containerd(home: Home) -> str:
-    """Containerd without its Kubernetes part, for clearing away what an earlier run left."""
-    names = ("grpc.v1.cri", "cri.v1.images", "cri.v1.runtime", "podsandbox.controller.v1")
-    disabled = ", ".join(f'"io.containerd.{name}"' for name in names)
-    return f"""\
-version = 3
-root = "{home.store}"
-state = "{home.run}"
-disabled_plugins = [{disabled}]
-[grpc]
-  address = "{home.socket}"
-"""
-
-
 def kubelet(home: Home) -> str:
     """The kubelet's configuration."""
     node, pki = home.node, home.at.pki

@@ -66,6 +66,11 @@ class Places:
         return self.state / "images"
 
     @property
+    def note(self) -> pathlib.Path:
+        """What the host was like before."""
+        return self.state / "host.json"
+
+    @property
     def records(self) -> pathlib.Path:
         """Which processes were started."""
         return self.run / "processes"

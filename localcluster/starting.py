@@ -14,6 +14,7 @@ from localcluster import (
     controlplane,
     dns,
     errors,
+    host,
     network,
     nodeconfig,
     packages,
@@ -21,7 +22,6 @@ from localcluster import (
     ports,
     processes,
     runtime,
-    sysctls,
 )
 
 
@@ -70,14 +70,14 @@ def _clear_ground(at: places.Places, nodes: Sequence[places.Node]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     for log in at.logs.glob("*.log"):
         log.unlink()
-    sysctls.remember(at.state / "sysctls.json")
+    host.remember(at.note)
 
 
 def _containers(starter: processes.Starter, home: nodeconfig.Home) -> None:
     network.add(home.node)
     cgroups.make(home.node)
-    runtime.prepare(starter, home, packages.plugins() or pathlib.Path(packages.PLUGIN_FOLDERS[0]))
-    runtime.start(starter, home)
+    plugins = packages.plugins() or pathlib.Path(packages.PLUGIN_FOLDERS[0])
+    runtime.start(starter, home, plugins)
 
 
 def _control(starter: processes.Starter, seen: api.Api) -> None:
