@@ -1,13 +1,17 @@
 """The API server that all integration tests share, with our resource definition in it."""
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from integration.jobs import Body, Jobs, a_job
 from integration.server import ApiServer, api_server
 
 CRDS = Path(__file__).parents[2] / "crds"
+_NUMBERS = itertools.count()
 
 
 @pytest.fixture(scope="session")
@@ -19,3 +23,25 @@ def apiserver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
         waited = server.kubectl("wait", "--for=condition=Established", "crd", "--all")
         assert waited.returncode == 0, waited.stderr
         yield server
+
+
+@pytest.fixture(scope="session")
+def jobs(apiserver: ApiServer) -> Iterator[Jobs]:
+    """The jobs on that server."""
+    jobs = Jobs(apiserver)
+    yield jobs
+    jobs.close()
+
+
+@pytest.fixture
+def stored(jobs: Jobs) -> Iterator[Callable[..., Body]]:
+    """Makes jobs that stand on the server until the test ends."""
+    names: list[str] = []
+
+    def store(**spec: Any) -> Body:
+        names.append(f"stored-{next(_NUMBERS)}")
+        return jobs.create(a_job(names[-1], **spec))
+
+    yield store
+    for name in names:
+        jobs.delete(name)

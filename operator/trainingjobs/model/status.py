@@ -65,7 +65,7 @@ class Failure(Model):
     pod: str = Field(description="Its pod.")
     node: str | None = Field(default=None, description="The node of that pod.")
     exit_code: int | None = Field(default=None, description="Exit code of the training container.")
-    reason: str = Field(description="Error, OOMKilled, Evicted, Deleted, …")
+    reason: str = Field(description="How, in one word: Error, OOMKilled, Evicted, Deleted.")
     message: Message = Field(default="", description="The container's last lines.")
     time: datetime | None = Field(default=None, description="When the container ended.")
     victims: str = Field(default="", description="Ranks that fell over after it, as in 0,2-7.")

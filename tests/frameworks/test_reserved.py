@@ -1,0 +1,28 @@
+"""Every variable that makes a group is one that a template may not set, and no other is."""
+
+import pytest
+
+from trainingjobs import frameworks
+from trainingjobs.frameworks.base import Place
+from trainingjobs.model.job import TrainingJob, parse
+from trainingjobs.model.reserved import RESERVED
+from trainingjobs.model.spec import Framework
+
+SUPPORTED = [framework for framework in Framework if frameworks.supported(framework)]
+
+
+def _variables(framework: Framework) -> set[str]:
+    template = {"spec": {"containers": [{"name": "trainer"}]}}
+    spec = {"PARALLEL_INSTANCES": 3, "framework": framework, "template": template}
+    job = parse({"metadata": {"name": "mnist", "namespace": "a", "uid": "1"}, "spec": spec})
+    assert isinstance(job, TrainingJob)
+    return set(frameworks.environment(Place(job=job, rank=1, domain="cluster.local")))
+
+
+@pytest.mark.parametrize("framework", SUPPORTED)
+def test_what_a_framework_sets_is_reserved(framework: Framework) -> None:
+    assert _variables(framework) <= set(RESERVED)
+
+
+def test_nothing_else_is_reserved() -> None:
+    assert set().union(*map(_variables, SUPPORTED)) == set(RESERVED)
