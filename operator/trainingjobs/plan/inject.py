@@ -18,46 +18,49 @@ GRACE_SECONDS = 10
 the cluster's own 30 s would be added to each restart and each deletion."""
 
 
-def pod_spec(template: Manifest, place: Place, defaults: Mapping[str, Any]) -> Manifest:
-    """The spec of one instance's pod."""
+def pod_spec(template: Manifest, place: Place, fixed: Mapping[str, Any]) -> Manifest:
+    """The spec of one instance's pod.
+
+    Args:
+        template: the user's.
+        place: where the instance stands in its group.
+        fixed: fields that the group depends on; they win over the template's.
+    """
     spec: Manifest = template["spec"]
-    trainer = containers.trainer(template)
     group = frameworks.environment(place)
-    named = [
-        _container(item, group, trainer_of=place if item is trainer else None)
-        for item in spec["containers"]
-    ]
+    main = containers.trainer(template)
     shared = _shares_memory(spec)
     return {
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": GRACE_SECONDS,
         **spec,
-        **defaults,
-        **_init_containers(spec, group),
+        **fixed,
+        **_helpers(spec, group),
         "containers": [
-            _with_shm(item) if item["name"] == trainer["name"] else item for item in named
-        ]
-        if shared
-        else named,
-        **({"volumes": [*spec.get("volumes", []), _SHM]} if shared else {}),
+            _trainer(item, group | _wishes(place), shared=shared)
+            if item is main
+            else with_environment(item, group)
+            for item in spec["containers"]
+        ],
+        **({"volumes": [*(spec.get("volumes") or []), _SHM]} if shared else {}),
     }
 
 
 _SHM = {"name": SHM_VOLUME, "emptyDir": {"medium": "Memory"}}
 
 
-def _init_containers(spec: Manifest, group: Mapping[str, str]) -> Manifest:
-    if not spec.get("initContainers"):
-        return {}
-    return {"initContainers": [with_environment(item, group) for item in spec["initContainers"]]}
+def _helpers(spec: Manifest, group: Mapping[str, str]) -> Manifest:
+    """Init containers know their rank as well; a template without them gets none."""
+    found = spec.get("initContainers")
+    return {"initContainers": [with_environment(item, group) for item in found]} if found else {}
 
 
-def _container(container: Manifest, group: Mapping[str, str], trainer_of: Place | None) -> Manifest:
-    if trainer_of is None:
-        return with_environment(container, group)
+def _trainer(container: Manifest, variables: Mapping[str, str], *, shared: bool) -> Manifest:
+    mounts = [*(container.get("volumeMounts") or []), {"name": SHM_VOLUME, "mountPath": SHM_PATH}]
     return {
         "terminationMessagePolicy": "FallbackToLogsOnError",
-        **with_environment(container, {**group, **_wishes(trainer_of)}),
+        **with_environment(container, variables),
+        **({"volumeMounts": mounts} if shared else {}),
     }
 
 
@@ -81,8 +84,3 @@ def _shares_memory(spec: Manifest) -> bool:
     """True unless the template already says what shared memory is."""
     mounts = (mount for item in spec["containers"] for mount in item.get("volumeMounts") or [])
     return all(mount.get("mountPath", "").rstrip("/") != SHM_PATH for mount in mounts)
-
-
-def _with_shm(container: Manifest) -> Manifest:
-    mount = {"name": SHM_VOLUME, "mountPath": SHM_PATH}
-    return {**container, "volumeMounts": [*(container.get("volumeMounts") or []), mount]}
