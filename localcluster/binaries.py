@@ -99,3 +99,4 @@ def _offer(program: str) -> None:
     part.unlink(missing_ok=True)
     part.hardlink_to(_kept(program))
     part.replace(home / program)
+    part.unlink(missing_ok=True)  # renaming one name of a file to another of its names does nothing

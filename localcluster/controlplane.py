@@ -93,7 +93,6 @@ def apiserver(at: places.Places) -> list[str]:
         f"--kubelet-client-key={at.pki / 'admin.key'}",
         f"--kubelet-certificate-authority={at.pki / 'ca.crt'}",
         "--kubelet-preferred-address-types=InternalIP",
-        "--shutdown-delay-duration=0s",
     ]
 
 

@@ -61,6 +61,7 @@ class Embedded:
             if trouble := starting.trouble(self.at, nodes):
                 progress.say(f"starting {nodes} node(s): {trouble}")
                 starting.start(starter, nodes)
+                _give(self.at.kubeconfig)
                 progress.say(f"up after {progress.lasting(time.monotonic() - began)}")
             else:
                 progress.say("already up and healthy")
@@ -120,6 +121,12 @@ class Embedded:
 
 def _state(record: processes.Record) -> str:
     return "running" if processes.alive(record) else "ended"
+
+
+def _give(path: pathlib.Path) -> None:
+    """Let the user who called sudo read the kubeconfig."""
+    if owner := os.environ.get("SUDO_UID"):
+        os.chown(path, int(owner), -1)
 
 
 def _need_root() -> None:

@@ -21,7 +21,10 @@ def engine_answers() -> bool:
     """Whether a Docker engine can be reached."""
     if shutil.which("docker") is None:
         return False
-    done = subprocess.run(["docker", "info"], capture_output=True, timeout=20, check=False)
+    try:
+        done = subprocess.run(["docker", "info"], capture_output=True, timeout=20, check=False)
+    except subprocess.TimeoutExpired:
+        return False
     return done.returncode == 0
 
 

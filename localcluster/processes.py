@@ -12,7 +12,7 @@ import pathlib
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from localcluster import errors, places
@@ -39,11 +39,12 @@ class Starter:
 
     def start(self, name: str, argv: Sequence[str]) -> Record:
         """Start one process in a session of its own."""
-        path = f"{self.programs}:{os.environ.get('PATH', '')}:/usr/sbin:/sbin:/usr/bin:/bin"
-        kept = {
-            key: value for key, value in os.environ.items() if key.endswith(("PROXY", "_proxy"))
+        env = {
+            **proxies(os.environ),
+            "PATH": f"{self.programs}:{os.environ.get('PATH', '')}:/usr/sbin:/sbin:/usr/bin:/bin",
+            "HOME": str(self.at.state),
+            places.MARK: str(self.at.state),
         }
-        env = {**kept, "PATH": path, "HOME": str(self.at.state), places.MARK: str(self.at.state)}
         with (self.at.logs / f"{name}.log").open("ab") as log:
             child = subprocess.Popen(
                 argv,
@@ -58,6 +59,15 @@ class Starter:
         child.returncode = 0  # it outlives us: nobody waits for it here
         write(self.at.records, record)
         return record
+
+
+def proxies(env: Mapping[str, str]) -> dict[str, str]:
+    """The proxy settings of an environment, with the cluster's own networks left out of them."""
+    kept = {key: value for key, value in env.items() if key.lower().endswith("_proxy")}
+    own = ["127.0.0.1", "localhost", places.PODS, places.SERVICES, places.LINK]
+    before = kept.get("NO_PROXY") or kept.get("no_proxy")
+    both = ",".join([*([before] if before else []), *own])
+    return {**kept, "NO_PROXY": both, "no_proxy": both} if kept else {}
 
 
 def started(pid: int) -> int | None:
@@ -127,12 +137,17 @@ def until(holds: Callable[[], bool], patience: float, pause: float = 0.1) -> boo
 
 
 def wait(
-    record: Record, at: places.Places, holds: Callable[[], bool], patience: float = 90
+    records: Sequence[Record], at: places.Places, holds: Callable[[], bool], patience: float = 90
 ) -> None:
-    """Wait until a started process answers; say why, with its log, when it does not."""
-    if until(lambda: holds() or not alive(record), patience) and alive(record):
+    """Wait until started processes answer; name the one that does not, with its log."""
+    if until(lambda: holds() or bool(_ended(records)), patience) and not _ended(records):
         return
+    record = next(iter(_ended(records)), records[-1])
     log = at.logs / f"{record.name}.log"
     last = "\n".join(log.read_text(errors="replace").splitlines()[-12:])
-    what = "does not answer" if alive(record) else "ended at once"
+    what = f"does not answer after {patience:.0f} s" if alive(record) else "ended at once"
     raise errors.ClusterError(f"{record.name} {what}; the end of {log}:\n{last}")
+
+
+def _ended(records: Sequence[Record]) -> list[Record]:
+    return [record for record in records if not alive(record)]

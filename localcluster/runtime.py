@@ -20,7 +20,7 @@ def start(starter: processes.Starter, home: nodeconfig.Home, plugins: pathlib.Pa
     (home.folder / "cni/10-pods.conflist").write_text(nodeconfig.conflist(home))
     name = f"{home.node.name}-containerd"
     record = starter.start(name, [*home.node.prefix, "containerd", "--config", str(config)])
-    processes.wait(record, starter.at, lambda: _answers(starter.programs, home))
+    processes.wait([record], starter.at, lambda: _answers(starter.programs, home))
     load(starter.programs, home, [pause.image(home.folder)])
 
 

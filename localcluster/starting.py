@@ -50,11 +50,11 @@ def start(starter: processes.Starter, count: int) -> None:
     for home in homes:
         _containers(starter, home)
     seen = api.Api(at.pki)
-    processes.wait(server, at, lambda: seen.ready() or not processes.alive(etcd))
+    processes.wait([etcd, server], at, seen.ready)
     _control(starter, seen)
     for home in homes:
         _join(starter, home)
-    _await(seen, nodes)
+    _await(at, nodes)
 
 
 def _clear_ground(at: places.Places, nodes: Sequence[places.Node]) -> None:
@@ -96,15 +96,11 @@ def _join(starter: processes.Starter, home: nodeconfig.Home) -> None:
     starter.start(f"{name}-kube-proxy", [*prefix, *nodeconfig.proxy_command(home)])
 
 
-def _await(seen: api.Api, nodes: Sequence[places.Node]) -> None:
-    names = {node.name for node in nodes}
+def _await(at: places.Places, nodes: Sequence[places.Node]) -> None:
+    names, seen = {node.name for node in nodes}, api.Api(at.pki)
 
-    def joined() -> bool:
-        return {name for name, ready in seen.nodes().items() if ready} >= names
+    def usable() -> bool:
+        ready = {name for name, good in seen.nodes().items() if good}
+        return ready >= names and seen.has_default_account()
 
-    if not processes.until(joined, patience=90, pause=0.2):
-        raise errors.ClusterError(
-            f"nodes not ready after 90 s: {seen.nodes()}; see the kubelets' logs in the log folder"
-        )
-    if not processes.until(seen.has_default_account, patience=30):
-        raise errors.ClusterError("the default service account is still missing; see the logs")
+    processes.wait(processes.read(at.records), at, usable)
