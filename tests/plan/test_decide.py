@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+
 from builders import DOMAIN, NOW, a_job, a_pod, at, ended, pending, seen, starting
 from trainingjobs.model.observed import Observed, Problem, Trouble
 from trainingjobs.model.status import Attempt, Condition, Failure, Phase, Status
@@ -286,6 +287,15 @@ def test_a_finished_job_is_deleted_when_its_time_has_come() -> None:
     assert (kept.delete_job, kept.wake_at) == (False, at(30))
     assert decided(seen(), status=status, ttlSecondsAfterFinished=30).delete_job
     assert not decided(seen(), status=status).delete_job
+
+
+def test_a_finished_job_notes_a_changed_spec_and_changes_nothing_else() -> None:
+    status = created(phase=Phase.SUCCEEDED, completion_time=at(-30), observed_generation=1)
+    job = replace(a_job(status=status), generation=2)
+    noted = decide(job, seen(), NOW, DOMAIN).status
+    assert {item.observed_generation for item in noted.conditions} == {2}
+    back = [item.model_copy(update={"observed_generation": 0}) for item in noted.conditions]
+    assert noted.model_copy(update={"observed_generation": 1, "conditions": back}) == status
 
 
 @pytest.mark.parametrize(

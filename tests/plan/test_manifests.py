@@ -4,9 +4,10 @@ import copy
 from typing import Any
 
 import pytest
-from builders import DOMAIN, TEMPLATE, UID, a_job
 from hypothesis import given
 from hypothesis import strategies as st
+
+from builders import DOMAIN, TEMPLATE, UID, a_job
 from trainingjobs.model.spec import Manifest
 from trainingjobs.plan import manifests
 

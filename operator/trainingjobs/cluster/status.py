@@ -6,13 +6,14 @@ from typing import Any
 from trainingjobs.cluster import errors, paths
 from trainingjobs.cluster.api import Api
 from trainingjobs.cluster.errors import ApiError
+from trainingjobs.cluster.shelf import version_of
 from trainingjobs.cluster.store import Store
 from trainingjobs.model import labels
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.status import Status
 from trainingjobs.model.times import write_time
 
-_COUNTS = ("ready", "instances", "replicas")
+_COUNTS = ("ready", "instances", "replicas", "succeededRanks")
 
 
 class Writer:
@@ -28,7 +29,9 @@ class Writer:
         Raises:
             ApiError: when the API server refuses for another reason.
         """
-        body = self._store.job(job.key) or {}
+        body = self._store.job(job.key)
+        if body is None or version_of(body) != job.resource_version:
+            return False
         patch = {
             "metadata": {"resourceVersion": job.resource_version},
             "status": difference(body.get("status") or {}, written(status)),
@@ -40,8 +43,10 @@ class Writer:
         except ApiError as error:
             if error.status == errors.CONFLICT:
                 await self._read_again(job)
-            elif error.status != errors.NOT_FOUND:
+                return False
+            if error.status != errors.NOT_FOUND:
                 raise
+            self._gone(job)
             return False
         return True
 
@@ -51,8 +56,14 @@ class Writer:
         except ApiError as error:
             if error.status != errors.NOT_FOUND:
                 raise
+            self._gone(job)
         else:
             self._store.put_job(body)
+
+    def _gone(self, job: TrainingJob) -> None:
+        body = self._store.job(job.key)
+        if body is not None and body["metadata"]["uid"] == job.uid:
+            self._store.drop_job(body)
 
 
 def written(status: Status) -> dict[str, Any]:

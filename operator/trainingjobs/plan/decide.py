@@ -13,7 +13,7 @@ from trainingjobs.model.verdict import Step, Verdict
 from trainingjobs.plan import cause, manifests, timing
 from trainingjobs.plan.decision import Decision, PodRef
 from trainingjobs.plan.judge import Case, cause_of, judge
-from trainingjobs.status.report import report
+from trainingjobs.status.report import noted, report
 
 
 def decide(job: TrainingJob, seen: Observed, now: datetime, domain: str) -> Decision:
@@ -87,11 +87,11 @@ def _unwanted(case: Case, verdict: Verdict) -> tuple[PodRef, ...]:
 
 
 def _finished(job: TrainingJob, seen: Observed, now: datetime) -> Decision:
-    """Nothing is made any more and nothing is said; what is left over goes when it is due."""
+    """Nothing is made any more and nothing is said anew; what is left over goes when due."""
     due = timing.expiry(job)
     expired = due is not None and now >= due
     return Decision(
-        status=job.status,
+        status=noted(job),
         delete=() if expired else _cleaned(job, seen),
         delete_job=expired,
         wake_at=None if expired else due,

@@ -19,7 +19,7 @@ def moved(job: TrainingJob, verdict: Verdict, now: datetime) -> Status:
     """The old status with what the verdict moves in it; the rest is the report's."""
     match verdict.step:
         case Step.RUN | Step.WAIT:
-            changes = _going(job, verdict.done, now)
+            changes = _going(job, verdict, now)
         case Step.RESTART:
             changes = _restarted(job, verdict, now)
         case Step.SUSPEND:
@@ -34,16 +34,15 @@ def is_restart(status: Status) -> bool:
     return bool(status.attempts) and status.attempts[-1].reason != SUSPENDED
 
 
-def _going(job: TrainingJob, done: frozenset[int], now: datetime) -> dict[str, Any]:
+def _going(job: TrainingJob, verdict: Verdict, now: datetime) -> dict[str, Any]:
     status = job.status
-    due = status.next_attempt_time
-    waits = due is not None and now < due
+    waits = verdict.step is Step.WAIT
     return {
         "attempt": job.attempt,
         "start_time": status.start_time or now,
         "attempt_start_time": None if waits else status.attempt_start_time or now,
-        "next_attempt_time": due if waits else None,
-        "succeeded_ranks": ranks.compact(done),
+        "next_attempt_time": status.next_attempt_time if waits else None,
+        "succeeded_ranks": ranks.compact(verdict.done),
     }
 
 

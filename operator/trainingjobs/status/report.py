@@ -41,6 +41,16 @@ def report(job: TrainingJob, seen: Observed, verdict: Verdict, now: datetime) ->
     )
 
 
+def noted(job: TrainingJob) -> Status:
+    """The status of a finished job: all that changes is which generation it speaks of.
+
+    `kubectl wait` passes over a condition that speaks of an older spec than there is.
+    """
+    number = {"observed_generation": job.generation}
+    facts = [item.model_copy(update=number) for item in job.status.conditions]
+    return job.status.model_copy(update={**number, "conditions": facts})
+
+
 def _phase(status: Status, verdict: Verdict, place: Standing) -> Phase:
     if verdict.step in moves.FINAL:
         return moves.FINAL[verdict.step]
