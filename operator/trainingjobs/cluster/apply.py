@@ -117,13 +117,11 @@ class Applier:
             found = await self._api.request("GET", path)
         except ApiError as error:
             return errors.problem(name, error)
-        if (pods.owner(found) or {}).get("uid") == job.uid:
-            self._store.put({**found, "kind": kind})
+        ours = (pods.owner(found) or {}).get("uid") == job.uid
+        if ours and self._store.take({**found, "kind": kind}):
             return None
-        words = (
-            f"{kind} {name} exists and does not belong to this job: "
-            f"delete it, or give the job another name"
-        )
+        whose = "has lost its labels" if ours else "does not belong to this job"
+        words = f"{kind} {name} exists and {whose}: delete it, or give the job another name"
         return Problem(trouble=Trouble.CONFLICT, name=name, message=words)
 
     async def _delete_all(self, job: TrainingJob, refs: Iterator[PodRef]) -> None:

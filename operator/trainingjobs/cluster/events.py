@@ -36,12 +36,12 @@ class Recorder:
         self._instance = instance
         self._counts: OrderedDict[str, int] = OrderedDict()
 
-    async def post(self, body: dict[str, Any], notices: Iterable[Notice]) -> None:
-        """Post these notices about a job; one that cannot be posted is only logged."""
+    async def post(self, metadata: dict[str, Any], notices: Iterable[Notice]) -> None:
+        """Post these notices about the job of this metadata; a failure is only logged."""
         for notice in notices:
             try:
                 async with asyncio.timeout(_SECONDS):
-                    await self._post(body["metadata"], notice)
+                    await self._post(metadata, notice)
             except (ApiError, TimeoutError) as error:
                 _LOG.warning("event %s could not be posted: %s", notice.reason, error)
 

@@ -94,6 +94,13 @@ class Store:
             news = pod is not None and family.pods.put(uid, version, pod)
         return pods.job_key(manifest) if news else None
 
+    def take(self, manifest: Manifest) -> bool:
+        """Take in a pod or service; true when it now counts as there."""
+        self.put(manifest)
+        family = self._family((pods.owner(manifest) or {}).get("uid", ""))
+        uid = manifest["metadata"]["uid"]
+        return family.pods.get(uid) is not None or family.services.get(uid) is not None
+
     def drop(self, manifest: Manifest) -> Key | None:
         """Take in that a pod or service is gone; the job's key where it has one."""
         reference = pods.owner(manifest)

@@ -1,0 +1,95 @@
+"""What the operator counts about itself: every series exists from the start, none is per job.
+
+A series that appears with its first error cannot be alerted on, and one per job would
+outgrow the monitoring of a busy cluster.
+"""
+
+from collections import Counter as Tally
+from collections.abc import Iterator
+
+import prometheus_client as prometheus
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from trainingjobs.cluster.rbac import RULES
+from trainingjobs.cluster.store import Manifest, Store
+from trainingjobs.model.status import Phase
+
+PREFIX = "trainingjob_operator"
+OUTCOMES = ("success", "error")
+RESULTS = (Phase.SUCCEEDED.value, Phase.FAILED.value)
+_CREATED = "201"
+_OK = "200"
+
+
+class Metrics:
+    """One process's counters, in a registry of their own."""
+
+    def __init__(self, store: Store) -> None:
+        self.registry = prometheus.CollectorRegistry()
+        self.reconciles = prometheus.Counter(
+            f"{PREFIX}_reconciles",
+            "Looks at a job, by outcome.",
+            ["outcome"],
+            registry=self.registry,
+        )
+        self.seconds = prometheus.Histogram(
+            f"{PREFIX}_reconcile_seconds",
+            "How long a look at a job took, with all its requests.",
+            buckets=(0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60),
+            registry=self.registry,
+        )
+        self.depth = prometheus.Gauge(
+            f"{PREFIX}_queue_depth", "Jobs that wait for a worker.", registry=self.registry
+        )
+        self.requests = prometheus.Counter(
+            f"{PREFIX}_api_requests",
+            "Requests to the API server; code 0 is one without an answer.",
+            ["verb", "resource", "code"],
+            registry=self.registry,
+        )
+        self.finished = prometheus.Counter(
+            f"{PREFIX}_jobs_finished",
+            "Jobs that were seen to finish, by result.",
+            ["result"],
+            registry=self.registry,
+        )
+        self.registry.register(_Jobs(store))
+        self._begin_at_zero()
+
+    def request(self, verb: str, resource: str, code: int) -> None:
+        """Count one request to the API server."""
+        self.requests.labels(verb, resource, str(code)).inc()
+
+    def text(self) -> bytes:
+        """All series in the format that Prometheus reads."""
+        return prometheus.generate_latest(self.registry)
+
+    def _begin_at_zero(self) -> None:
+        for outcome in OUTCOMES:
+            self.reconciles.labels(outcome)
+        for result in RESULTS:
+            self.finished.labels(result)
+        for rule in RULES:
+            for verb in set(rule.verbs) - {"watch"}:
+                self.requests.labels(verb, rule.resource, _CREATED if verb == "create" else _OK)
+
+
+class _Jobs(Collector):
+    """Counts the jobs by phase when somebody asks, and keeps no numbers of its own."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        tally = Tally(phase_of(body) for body in self._store.jobs())
+        family = GaugeMetricFamily(f"{PREFIX}_jobs", "Jobs by phase.", labels=["phase"])
+        for phase in Phase:
+            family.add_metric([phase.value], tally[phase.value])
+        yield family
+
+
+def phase_of(body: Manifest | None) -> str:
+    """The phase on a job's body; a job without a status yet counts as pending."""
+    status = (body or {}).get("status") or {}
+    return str(status.get("phase") or Phase.PENDING.value)

@@ -1,0 +1,202 @@
+"""Puts the operator together and runs it until somebody or something ends it."""
+
+import asyncio
+import logging
+import os
+import socket
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+import kopf
+
+from trainingjobs.cluster import paths
+from trainingjobs.cluster.api import Api
+from trainingjobs.cluster.apply import Applier
+from trainingjobs.cluster.errors import ApiError
+from trainingjobs.cluster.events import Recorder
+from trainingjobs.cluster.observe import Observer
+from trainingjobs.cluster.status import Writer
+from trainingjobs.cluster.store import Key, Store
+from trainingjobs.handlers import process
+from trainingjobs.handlers.health import LONGEST_WAIT, Ear, Health
+from trainingjobs.handlers.metrics import RESULTS, Metrics, phase_of
+from trainingjobs.handlers.probes import Probes
+from trainingjobs.handlers.resync import Resync
+from trainingjobs.handlers.watch import Doorbells
+from trainingjobs.handlers.workqueue import Queue
+from trainingjobs.model import labels
+from trainingjobs.reconcile import Hands, Reconciler
+from trainingjobs.settings import Settings
+
+_LOG = logging.getLogger(__name__)
+_CHECK_SECONDS = 5.0
+_SPARE_CONNECTIONS = 16
+_HOW_TO_INSTALL = "install it with: kubectl apply -f crds/trainingjob.yaml"
+
+
+class Program:
+    """One operator: its parts, and the order in which they start and stop."""
+
+    def __init__(self, settings: Settings, api: Api) -> None:
+        self._settings = settings
+        self._api = api
+        self._store = Store(_now)
+        self._ear = Ear()
+        self._health = Health(time.monotonic)
+        self._metrics = Metrics(self._store)
+        self._reconciler = Reconciler(self._hands(), settings.cluster_domain)
+        self._queue: Queue[Key] = Queue(self._look)
+        self._probes = Probes(self._health, self._metrics)
+        self._served = asyncio.Event()
+        self._stop = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._hopeless = False
+        api.on_answer = self._metrics.request
+        self._health.checks |= {"watch": self._deaf, "queue": self._stuck}
+        self._metrics.depth.set_function(lambda: self._queue.depth)
+
+    async def run(self, own: kopf.OperatorSettings, info: kopf.ConnectionInfo) -> int:
+        """Serve until told to stop; the exit code of the process.
+
+        Raises:
+            OSError: when the port is taken.
+        """
+        await self._probes.start(self._settings.port)
+        # what is started before kopf is left alone by it when it stops
+        self._queue.start()
+        self._tasks = [
+            asyncio.create_task(self._resync().run(self._served)),
+            asyncio.create_task(self._check_health()),
+        ]
+        try:
+            await kopf.operator(
+                registry=self._registry(info),
+                settings=own,
+                standalone=True,
+                clusterwide=not self._settings.namespaces,
+                namespaces=self._settings.namespaces,
+                stop_flag=self._stop,
+            )
+        finally:
+            await self._shut_down()
+        return int(self._hopeless)
+
+    def _hands(self) -> Hands:
+        settings = self._settings
+        instance = os.environ.get("POD_NAME") or socket.gethostname()
+        return Hands(
+            store=self._store,
+            observer=Observer(self._api, self._store, settings.resync_seconds, time.monotonic),
+            applier=Applier(self._api, self._store, settings.parallel_writes),
+            writer=Writer(self._api, self._store),
+            recorder=Recorder(self._api, _now, instance),
+        )
+
+    def _resync(self) -> Resync:
+        return Resync(
+            api=self._api,
+            store=self._store,
+            ear=self._ear,
+            health=self._health,
+            wake=self._queue.wake,
+            namespaces=self._settings.namespaces,
+        )
+
+    def _registry(self, info: kopf.ConnectionInfo) -> kopf.OperatorRegistry:
+        registry = kopf.OperatorRegistry()
+        Doorbells(store=self._store, ear=self._ear, wake=self._queue.wake).hang(registry)
+
+        @kopf.on.login(registry=registry)
+        def login(settings: kopf.OperatorSettings, **_: Any) -> kopf.ConnectionInfo:
+            return process.login(settings)
+
+        @kopf.on.startup(registry=registry)
+        async def startup(**_: Any) -> None:
+            await self._until_served(info.server)
+
+        @kopf.on.cleanup(registry=registry)
+        async def cleanup(**_: Any) -> None:
+            await self._shut_down()
+
+        return registry
+
+    async def _until_served(self, server: str) -> None:
+        """Wait for the resource definition: it may be installed together with us."""
+        _LOG.info("talking to %s", server)
+        while not self._served.is_set():
+            if await self._is_served():
+                self._served.set()
+            else:
+                await asyncio.sleep(_CHECK_SECONDS)
+
+    async def _is_served(self) -> bool:
+        name = f"{labels.PLURAL}.{labels.GROUP}"
+        try:
+            found = await self._api.request("GET", paths.JOBS_ROOT)
+        except ApiError as error:
+            _LOG.warning("no %s on this API server (%s): %s", name, error, _HOW_TO_INSTALL)
+            return False
+        return any(item["name"] == labels.PLURAL for item in found["resources"])
+
+    async def _look(self, key: Key) -> float | None:
+        before, started = phase_of(self._store.job(key)), time.perf_counter()
+        outcome = "error"
+        try:
+            when = await self._reconciler.reconcile(key)
+            outcome = "success"
+        finally:
+            self._metrics.reconciles.labels(outcome).inc()
+            self._metrics.seconds.observe(time.perf_counter() - started)
+        after = phase_of(self._store.job(key))
+        if after in RESULTS and before not in RESULTS:
+            self._metrics.finished.labels(after).inc()
+        return None if when is None else max((when - _now()).total_seconds(), 0.0)
+
+    def _deaf(self) -> str | None:
+        return "it does not tell of jobs that the API server lists" if self._ear.deaf else None
+
+    def _stuck(self) -> str | None:
+        if not self._queue.alive:
+            return "a worker has ended"
+        waited = self._queue.longest_wait
+        return f"a job has been waiting for {waited:.0f} s" if waited > LONGEST_WAIT else None
+
+    async def _check_health(self) -> None:
+        while not self._hopeless:
+            await asyncio.sleep(_CHECK_SECONDS)
+            complaints = self._health.hopeless()
+            if complaints:
+                _LOG.critical("ending, to be started anew: %s", "; ".join(complaints))
+                self._hopeless = True
+                self._stop.set()
+
+    async def _shut_down(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        for task in self._tasks:
+            with suppress(asyncio.CancelledError):
+                await task
+        await self._queue.stop()
+        await self._probes.stop()
+
+
+async def run(settings: Settings) -> int:
+    """Run the operator with these settings; the exit code of the process.
+
+    Raises:
+        OSError: when no credentials are found, or the port is taken.
+    """
+    own = process.settings()
+    try:
+        info = process.login(own)
+    except kopf.LoginError as error:
+        raise ConnectionError(str(error)) from error
+    connections = 2 * settings.parallel_writes + _SPARE_CONNECTIONS
+    async with Api(process.connection(info), connections=connections) as api:
+        return await Program(settings, api).run(own, info)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,165 @@
+"""Which job is looked at next: one run per job at a time, however many events ask for it.
+
+Events are doorbells. A bell that rings while its job is being looked at makes for one more
+look, not for one per ring; and a job that rings without end gets a share of the one core
+that we have, so that the others get theirs.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from trainingjobs.cluster.backoff import Backoff
+
+K = TypeVar("K", bound=Hashable)
+
+_LOG = logging.getLogger(__name__)
+_REST = 4.0
+"""A job that is asked for all the time rests four times as long as its last look took."""
+_LONGEST_REST = 0.2
+_FAILED_REST = 1.0
+_TIMEOUT = 600.0
+
+
+@dataclass(slots=True)
+class _State:
+    """Where one key stands; kept only while there is something to know."""
+
+    queued_at: float | None = None
+    running: bool = False
+    rung: bool = False
+    timer: asyncio.TimerHandle | None = None
+    not_before: float = 0.0
+    failures: int = 0
+
+
+class Queue(Generic[K]):
+    """Keys that wait to be worked on, each by one worker at a time.
+
+    The work returns in how many seconds it wants to see the key again, or None for not
+    before something happens.
+    """
+
+    def __init__(
+        self,
+        work: Callable[[K], Awaitable[float | None]],
+        workers: int = 16,
+        backoff: Backoff | None = None,
+    ) -> None:
+        self._work = work
+        self._workers = workers
+        self._backoff = backoff or Backoff()
+        self._states: dict[K, _State] = {}
+        self._ready: asyncio.Queue[K] = asyncio.Queue()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Let the workers begin."""
+        self._tasks = [asyncio.create_task(self._serve()) for _ in range(self._workers)]
+
+    async def stop(self) -> None:
+        """Stop all work where it stands; every step of it can be repeated."""
+        for task in self._tasks:
+            task.cancel()
+        for state in self._states.values():
+            _cancel(state)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    @property
+    def depth(self) -> int:
+        """How many keys wait for a worker."""
+        return self._ready.qsize()
+
+    @property
+    def longest_wait(self) -> float:
+        """For how long the first of them has been waiting."""
+        times = (state.queued_at for state in self._states.values())
+        return _now() - min((time for time in times if time is not None), default=_now())
+
+    @property
+    def alive(self) -> bool:
+        """False when a worker has ended, which none ever does by itself."""
+        return not any(task.done() for task in self._tasks)
+
+    def wake(self, key: K) -> None:
+        """Look at the key as soon as its turn comes."""
+        state = self._states.setdefault(key, _State())
+        if state.running:
+            state.rung = True
+        else:
+            self._at(key, state, max(_now(), state.not_before))
+
+    def wake_in(self, key: K, seconds: float) -> None:
+        """Look at the key after this time, or earlier if it was to be earlier."""
+        self._at(key, self._states.setdefault(key, _State()), _now() + seconds)
+
+    def _at(self, key: K, state: _State, when: float) -> None:
+        """The earliest of all wishes wins."""
+        if state.queued_at is not None:
+            return
+        if state.timer is not None and state.timer.when() <= when:
+            return
+        _cancel(state)
+        if when <= _now():
+            self._enqueue(key, state)
+        else:
+            loop = asyncio.get_running_loop()
+            state.timer = loop.call_at(when, self._ring, key, state)
+
+    def _ring(self, key: K, state: _State) -> None:
+        state.timer = None
+        if state.running:
+            state.rung = True
+        elif state.queued_at is None:
+            self._enqueue(key, state)
+
+    def _enqueue(self, key: K, state: _State) -> None:
+        state.queued_at = _now()
+        self._ready.put_nowait(key)
+
+    async def _serve(self) -> None:
+        while True:
+            key = await self._ready.get()
+            state = self._states[key]
+            state.queued_at, state.running, state.rung = None, True, False
+            # what was wished for before this look is void: the look says what comes next
+            _cancel(state)
+            started = _now()
+            again = await self._try(key, state)
+            state.running = False
+            self._settle(key, state, started, again)
+
+    async def _try(self, key: K, state: _State) -> float | None:
+        try:
+            async with asyncio.timeout(_TIMEOUT):
+                again = await self._work(key)
+        except Exception:  # noqa: BLE001 - whatever it was, the other jobs go on
+            state.failures += 1
+            delay = self._backoff.delay(state.failures)
+            _LOG.exception("%s failed; again in %.0f s", key, delay)
+            return delay
+        state.failures = 0
+        return again
+
+    def _settle(self, key: K, state: _State, started: float, again: float | None) -> None:
+        took = _now() - started
+        rest = _FAILED_REST if state.failures else min(_REST * took, _LONGEST_REST)
+        state.not_before = _now() + rest
+        if again is not None:
+            self._at(key, state, max(_now() + again, state.not_before))
+        if state.rung:
+            self._at(key, state, state.not_before)
+        if state.timer is None and state.queued_at is None:
+            del self._states[key]
+
+
+def _cancel(state: _State) -> None:
+    if state.timer is not None:
+        state.timer.cancel()
+        state.timer = None
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,179 @@
+"""The whole story of a job in one place: look, decide, act, look again, report, clean up.
+
+It is level-triggered: which event woke it changes nothing, and running it once too often
+does nothing. All it remembers between two runs are paces and pauses; losing them costs a
+request, never a pod.
+"""
+
+import dataclasses
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from trainingjobs.cluster import status as statuses
+from trainingjobs.cluster.apply import Applier
+from trainingjobs.cluster.backoff import Backoff
+from trainingjobs.cluster.events import Recorder
+from trainingjobs.cluster.observe import Observer
+from trainingjobs.cluster.pace import Pace
+from trainingjobs.cluster.refusals import Refusals
+from trainingjobs.cluster.store import Key, Manifest, Store
+from trainingjobs.model.job import Invalid, TrainingJob, parse
+from trainingjobs.model.notice import Notice
+from trainingjobs.model.observed import Observed, Problem
+from trainingjobs.plan.decide import decide
+from trainingjobs.plan.decision import Decision
+from trainingjobs.status.notices import notices
+
+_LOG = logging.getLogger(__name__)
+_UNFINISHED_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hands:
+    """All that reaches out to the API server on behalf of a job."""
+
+    store: Store
+    observer: Observer
+    applier: Applier
+    writer: statuses.Writer
+    recorder: Recorder
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    refusals: Refusals = field(default_factory=lambda: Refusals(Backoff(), time.monotonic))
+    pace: Pace = field(default_factory=lambda: Pace(time.monotonic))
+
+
+class Reconciler:
+    """Brings one job after the other closer to what its user asked for."""
+
+    def __init__(self, hands: Hands, domain: str) -> None:
+        self._hands = hands
+        self._domain = domain
+        self._uids: dict[Key, str] = {}
+        self._complained: dict[str, int] = {}
+
+    async def reconcile(self, key: Key) -> datetime | None:
+        """Take the next step of a job; returns when to look again if nothing happens before.
+
+        Raises:
+            ApiError: when the API server refuses what should always work.
+        """
+        body = self._hands.store.job(key)
+        self._remember(key, body)
+        if body is None:
+            return None
+        job = parse(body)
+        if isinstance(job, Invalid):
+            await self._complain(body, job)
+            return None
+        if not job.ours:
+            return None
+        decision = await self._act(job)
+        if not await self._report(job, decision):
+            return self._hands.clock()
+        await self._clean_up(job, decision)
+        return self._next_look(job, decision)
+
+    async def _act(self, job: TrainingJob) -> Decision:
+        """Make what is missing; the decision about what is there then."""
+        held = self._hands.refusals.standing(job)
+        decision = self._decide(job, await self._hands.observer.observe(job), held)
+        if held:
+            return decision
+        if not decision.create:
+            self._hands.refusals.forget(job.uid)
+            return decision
+        refused = await self._create(job, decision)
+        self._hands.refusals.note(job, refused)
+        return self._decide(job, self._hands.observer.remembered(job), refused)
+
+    def _decide(self, job: TrainingJob, seen: Observed, problems: tuple[Problem, ...]) -> Decision:
+        seen = dataclasses.replace(seen, problems=problems)
+        return decide(job, seen, self._hands.clock(), self._domain)
+
+    async def _create(self, job: TrainingJob, decision: Decision) -> tuple[Problem, ...]:
+        applier = self._hands.applier
+        refused = await applier.check(job, decision.check)
+        refused = refused or await applier.create(job, decision.create)
+        if refused:
+            _LOG.warning("refused: %s", refused[0].message, extra=_about(job))
+        else:
+            _LOG.info("created %d objects", len(decision.create), extra=_about(job))
+        return refused
+
+    async def _report(self, job: TrainingJob, decision: Decision) -> bool:
+        """Write the status if it differs; false when the job has changed meanwhile."""
+        old, new, pace = job.status, decision.status, self._hands.pace
+        if statuses.same(old, new):
+            pace.settled(job.uid)
+            return True
+        patient = statuses.only_counts(old, new) and not decision.acts
+        if patient and pace.must_wait(job.uid):
+            return True
+        if not await self._hands.writer.write(job, new):
+            return False
+        pace.wrote(job.uid)
+        if old.phase is not new.phase:
+            _LOG.info("%s: %s", new.phase, new.message or new.ready, extra=_about(job))
+        await self._hands.recorder.post(_identity(job), notices(old, new))
+        return True
+
+    async def _clean_up(self, job: TrainingJob, decision: Decision) -> None:
+        if decision.delete:
+            _LOG.info("deleting %d pods", len(decision.delete), extra=_about(job))
+            await self._hands.applier.delete(job, decision.delete)
+        if decision.delete_job:
+            _LOG.info("deleting the job: its time to live is over", extra=_about(job))
+            await self._hands.applier.delete_job(job)
+
+    def _next_look(self, job: TrainingJob, decision: Decision) -> datetime | None:
+        now = self._hands.clock()
+        waits = [
+            self._hands.refusals.seconds_left(job.uid),
+            self._hands.pace.seconds_left(job.uid),
+            self._hands.observer.seconds_left(job),
+            _UNFINISHED_SECONDS if decision.create else None,
+        ]
+        times = [now + timedelta(seconds=wait) for wait in waits if wait is not None]
+        return min([*times, *([decision.wake_at] if decision.wake_at else [])], default=None)
+
+    async def _complain(self, body: Manifest, why: Invalid) -> None:
+        """Say once per change of the spec that this operator cannot read it."""
+        metadata = body["metadata"]
+        if self._complained.get(metadata["uid"]) == metadata.get("generation"):
+            return
+        self._complained[metadata["uid"]] = metadata.get("generation")
+        about = {"job": metadata["name"], "namespace": metadata["namespace"]}
+        _LOG.warning("the spec cannot be read: %s", why, extra=about)
+        notice = Notice(type="Warning", reason="InvalidSpec", message=str(why))
+        await self._hands.recorder.post(metadata, (notice,))
+
+    def _remember(self, key: Key, body: Manifest | None) -> None:
+        """Forget the paces and pauses of a job that is gone."""
+        uid = None if body is None else body["metadata"]["uid"]
+        before = self._uids.pop(key, None)
+        if uid is not None:
+            self._uids[key] = uid
+        if before not in {None, uid}:
+            self._forget(str(before))
+
+    def _forget(self, uid: str) -> None:
+        self._complained.pop(uid, None)
+        for memory in (self._hands.refusals, self._hands.pace, self._hands.observer):
+            memory.forget(uid)
+
+
+def _about(job: TrainingJob) -> dict[str, str | int]:
+    """What every log line about a job carries."""
+    return {"job": job.name, "namespace": job.namespace, "attempt": job.attempt}
+
+
+def _identity(job: TrainingJob) -> Manifest:
+    return {
+        "name": job.name,
+        "namespace": job.namespace,
+        "uid": job.uid,
+        "resourceVersion": job.resource_version,
+    }
