@@ -46,9 +46,10 @@ def noted(job: TrainingJob) -> Status:
 
     `kubectl wait` passes over a condition that speaks of an older spec than there is.
     """
-    number = {"observed_generation": job.generation}
-    facts = [item.model_copy(update=number) for item in job.status.conditions]
-    return job.status.model_copy(update={**number, "conditions": facts})
+    facts = _numbered(job, job.status.conditions)
+    return job.status.model_copy(
+        update={"observed_generation": job.generation, "conditions": facts}
+    )
 
 
 def _phase(status: Status, verdict: Verdict, place: Standing) -> Phase:
@@ -89,8 +90,11 @@ def _conditions(
     told = conditions.of_phase(phase, block.reason, block.message, now)
     if phase not in {Phase.SUCCEEDED, Phase.FAILED}:
         told.insert(0, _created(place, block, now))
-    numbered = [item.model_copy(update={"observed_generation": job.generation}) for item in told]
-    return conditions.merged(job.status.conditions, numbered)
+    return _numbered(job, conditions.merged(job.status.conditions, told))
+
+
+def _numbered(job: TrainingJob, facts: list[Condition]) -> list[Condition]:
+    return [item.model_copy(update={"observed_generation": job.generation}) for item in facts]
 
 
 def _created(place: Standing, block: Block, now: datetime) -> Condition:
