@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from localcluster import assets, binaries, choose, errors, progress
+from localcluster import assets, binaries, choose, errors, packages, progress
 
 
 def _up(options: argparse.Namespace) -> None:
@@ -69,6 +69,7 @@ def main(arguments: Sequence[str]) -> int:
     """Carry out one command; 1 with a message when it cannot be done."""
     options = _parser().parse_args(arguments)
     command, _ = COMMANDS[options.command]
+    os.environ["PATH"] = f"{os.environ.get('PATH', '')}:{packages.SYSTEM_PATH}"
     try:
         command(options)
     except errors.ClusterError as problem:

@@ -26,6 +26,7 @@ PLUGIN_PACKAGE: Final = "containernetworking-plugins"
 PLUGIN_FOLDERS: Final = ("/usr/lib/cni", "/opt/cni/bin", "/usr/libexec/cni")
 LOCK_WAIT: Final = "-oDPkg::Lock::Timeout=300"
 SYSTEM_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where system programs lie; a user's PATH often lacks the half of it."""
 
 
 def ensure() -> None:

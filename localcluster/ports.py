@@ -61,7 +61,8 @@ def describe(pid: int | None, command: Sequence[str]) -> str:
     """A process for a person: its id and its command line."""
     if pid is None:
         return "a process that this user may not see (look with: ss -lntup)"
-    return f"process {pid} ({' '.join(command)[:100] or 'gone'})"
+    line = " ".join(" ".join(command).split())
+    return f"process {pid} ({line[:100] or 'gone'})"
 
 
 def _holder(pid: int | None) -> str:

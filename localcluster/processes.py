@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from localcluster import errors, places
+from localcluster import errors, packages, places
 
 START_FIELD: Final = 19
 """Place of the start time in /proc/PID/stat, counted after the command's name."""
@@ -41,7 +41,7 @@ class Starter:
         """Start one process in a session of its own."""
         env = {
             **proxies(os.environ),
-            "PATH": f"{self.programs}:{os.environ.get('PATH', '')}:/usr/sbin:/sbin:/usr/bin:/bin",
+            "PATH": f"{self.programs}:{os.environ.get('PATH', '')}:{packages.SYSTEM_PATH}",
             "HOME": str(self.at.state),
             places.MARK: str(self.at.state),
         }

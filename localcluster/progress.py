@@ -43,7 +43,10 @@ def run(argv: Sequence[str], label: str, env: Mapping[str, str] | None = None) -
 
 def quick(argv: Sequence[str | pathlib.Path], text: str | None = None) -> str:
     """Run a short command and give back what it printed."""
-    done = subprocess.run(argv, input=text, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(argv, input=text, capture_output=True, text=True, check=False)
+    except FileNotFoundError as missing:
+        raise errors.ClusterError(f"`{argv[0]}` is not installed, or not on PATH") from missing
     if done.returncode:
         shown = " ".join(map(str, argv))
         raise errors.ClusterError(f"`{shown}` failed:\n{_tail(done.stderr or done.stdout)}")

@@ -8,7 +8,16 @@ import tarfile
 
 import pytest
 
-from localcluster import archive, binaries, errors, gomodules, packages, toolchain, versions
+from localcluster import (
+    archive,
+    binaries,
+    errors,
+    gomodules,
+    packages,
+    progress,
+    toolchain,
+    versions,
+)
 
 KUBERNETES = gomodules.PROGRAMS["kubelet"]
 
@@ -81,6 +90,11 @@ def test_missing_packages_are_named_with_what_to_do() -> None:
     told = packages.advice(["runc", "nftables"])
     assert "apt-get install runc nftables" in told
     assert "ptp" in told
+
+
+def test_a_program_that_is_not_there_is_named() -> None:
+    with pytest.raises(errors.ClusterError, match="`no-such-program` is not installed"):
+        progress.quick(["no-such-program"])
 
 
 def test_an_image_is_a_layout_that_names_itself(tmp_path: pathlib.Path) -> None:
