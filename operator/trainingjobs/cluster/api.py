@@ -40,7 +40,7 @@ class Api:
     ) -> None:
         self._connection = connection
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=connections, ssl=connection.ssl),
+            connector=aiohttp.TCPConnector(limit=connections, ssl=connection.tls),
             timeout=aiohttp.ClientTimeout(total=timeout, sock_connect=10.0),
             headers={
                 "Accept": "application/json",

@@ -4,11 +4,11 @@ The handlers layer fills this in from what kopf found; nothing here knows how. A
 token is asked for again and again, because the kubelet replaces it every hour or so.
 """
 
-import ssl
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from ssl import SSLContext
 
 TOKEN_SECONDS = 60.0
 """For how long a token is believed to be the one in the file."""
@@ -43,7 +43,7 @@ class Connection:
     """What it takes to talk to one API server."""
 
     server: str
-    ssl: ssl.SSLContext | bool = True
+    tls: SSLContext | bool = True
     authorization: Callable[[], str] | None = field(default=None, repr=False)
     proxy: str | None = field(default=None, repr=False)
 

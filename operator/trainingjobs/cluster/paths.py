@@ -57,7 +57,7 @@ def target(path: str) -> Target:
     if parts[:1] == ["namespaces"]:
         parts = parts[2:]
     resource = "/".join(parts[:1] + parts[2:])
-    return Target(resource, named=len(parts) > 1)
+    return Target(resource or "discovery", named=len(parts) > 1)
 
 
 def _namespaced(root: str, namespace: str | None, plural: str) -> str:

@@ -37,6 +37,8 @@ def set_up(level: str, form: str) -> None:
 
 
 def _quieten(level: str) -> None:
-    """Kopf tells of every event that it hands on; only its warnings are worth a line."""
+    """Kopf tells of every event that it hands on; unless asked, only its warnings are told."""
+    if level == logging.getLevelName(logging.DEBUG):
+        return
     for name in _CHATTER:
         logging.getLogger(name).setLevel(max(logging.WARNING, logging.getLevelName(level)))

@@ -20,12 +20,15 @@ OUTCOMES = ("success", "error")
 RESULTS = (Phase.SUCCEEDED.value, Phase.FAILED.value)
 _CREATED = "201"
 _OK = "200"
+_NOT_SENT = {"watch", "update"}
+"""Kopf watches, and an update of finalizers is what owning with blockOwnerDeletion counts as."""
 
 
 class Metrics:
     """One process's counters, in a registry of their own."""
 
     def __init__(self, store: Store) -> None:
+        prometheus.disable_created_metrics()
         self.registry = prometheus.CollectorRegistry()
         self.reconciles = prometheus.Counter(
             f"{PREFIX}_reconciles",
@@ -71,7 +74,7 @@ class Metrics:
         for result in RESULTS:
             self.finished.labels(result)
         for rule in RULES:
-            for verb in set(rule.verbs) - {"watch"}:
+            for verb in set(rule.verbs) - _NOT_SENT:
                 self.requests.labels(verb, rule.resource, _CREATED if verb == "create" else _OK)
 
 

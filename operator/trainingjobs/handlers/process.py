@@ -63,7 +63,7 @@ def _watching(own: kopf.OperatorSettings) -> None:
     for plural in ("pods", "services"):
         own.watching.label_selectors["", "v1", plural] = labels.JOB_UID
     own.watching.chunk_size = _PAGE
-    own.watching.server_timeout = 300.0
+    own.watching.server_timeout = 300  # the API server reads no fractions
     own.watching.client_timeout = 330.0
     own.watching.connect_timeout = 10.0
     own.networking.connect_timeout = 10.0
@@ -92,7 +92,7 @@ def connection(info: kopf.ConnectionInfo) -> Connection:
     rotates = _TOKEN.exists()
     return Connection(
         server=info.server,
-        ssl=info.as_ssl_context(),
+        tls=info.as_ssl_context(),
         authorization=TokenFile(_TOKEN) if rotates else fixed,
         proxy=info.proxy_url,
     )

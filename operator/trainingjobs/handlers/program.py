@@ -173,6 +173,8 @@ class Program:
                 self._stop.set()
 
     async def _shut_down(self) -> None:
+        # kopf leaves its own waiter for this flag hanging, and then waits for it
+        self._stop.set()
         for task in self._tasks:
             task.cancel()
         for task in self._tasks:
