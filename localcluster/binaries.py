@@ -74,11 +74,15 @@ def _compile_all(programs: Sequence[str]) -> None:
 def _compile(go: pathlib.Path, program: str, label: str) -> None:
     module, target = gomodules.PROGRAMS[program], _kept(program)
     target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(f".{program}.part")
+    part = target.with_name(
+        f".{program}.{os.getpid()}.part"
+    )  # a build that was cut may still write
     progress.run(
         [str(go), *module.arguments(program, part)], label, _environment(static=module.static)
     )
     part.replace(target)
+    for left in target.parent.glob(f".{program}.*.part"):
+        left.unlink()
 
 
 def _environment(*, static: bool) -> dict[str, str]:
