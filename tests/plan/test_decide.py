@@ -306,6 +306,7 @@ def test_which_pods_stay_when_the_job_ends(policy: str, left: set[int]) -> None:
     decision = decided(there, status=created(), cleanPodPolicy=policy, maxRestarts=0)
     gone = {ref.uid for ref in decision.delete}
     assert {pod.rank for pod in there.pods if pod.uid not in gone} == left
+    assert decision.status.ready == ("2/3" if policy == "None" else "1/3")
 
 
 def test_a_sidecar_that_never_ends_does_not_keep_a_finished_pod() -> None:

@@ -4,11 +4,13 @@ Only counters, times and recorded outcomes come from the old status (`moves`); e
 else is said from what is seen now.
 """
 
+from dataclasses import replace
 from datetime import datetime
 
 from trainingjobs.model import labels, names, ranks
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import Observed
+from trainingjobs.model.spec import CleanPodPolicy
 from trainingjobs.model.status import Condition, Phase, Status
 from trainingjobs.model.verdict import Step, Verdict
 from trainingjobs.status import conditions, moves, sentences
@@ -23,7 +25,7 @@ def report(job: TrainingJob, seen: Observed, verdict: Verdict, now: datetime) ->
     """What the resource is to say; `now` is told in whole seconds."""
     now = now.replace(microsecond=0)
     moved = moves.moved(job, verdict, now)
-    place = standing(job, seen, moved.attempt, ranks.expand(moved.succeeded_ranks))
+    place = standing(job, _left(job, seen, verdict), moved.attempt, _done(moved))
     phase = _phase(moved, verdict, place)
     block = _steady(job.status, phase, _block(seen, verdict, place, phase))
     return moved.model_copy(
@@ -39,6 +41,18 @@ def report(job: TrainingJob, seen: Observed, verdict: Verdict, now: datetime) ->
             "conditions": _conditions(job, place, phase, block, now),
         }
     )
+
+
+def _done(status: Status) -> frozenset[int]:
+    return ranks.expand(status.succeeded_ranks)
+
+
+def _left(job: TrainingJob, seen: Observed, verdict: Verdict) -> Observed:
+    """What the last word of a job speaks of: pods that its end takes away do not count."""
+    over = verdict.step in {Step.SUCCEED, Step.FAIL}
+    if not over or job.spec.clean_pod_policy is CleanPodPolicy.NONE:
+        return seen
+    return replace(seen, pods=tuple(pod for pod in seen.pods if pod.ended))
 
 
 def noted(job: TrainingJob) -> Status:
