@@ -6,6 +6,7 @@ of them is a guess. No controllers run beside it: what a test makes stays as the
 
 import http.client
 import os
+import secrets
 import socket
 import ssl
 import subprocess
@@ -24,6 +25,7 @@ from localcluster import binaries
 TOKEN = "private"
 PROGRAMS = ("etcd", "kube-apiserver", "kubectl")
 START_SECONDS = 90
+PORTS = range(20_000, 30_000)  # below NodePorts and ephemeral ports
 AUDIT_POLICY = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": [{"level": "Metadata"}]}
 
 
@@ -178,6 +180,9 @@ def _answers(port: int) -> bool:
 
 
 def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port that no outgoing connection is given: the server takes seconds until it binds."""
+    while True:
+        port = secrets.choice(PORTS)
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) != 0:
+                return port

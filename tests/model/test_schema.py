@@ -100,10 +100,10 @@ def test_every_rule_says_what_to_do() -> None:
     assert all(rule["message"] for rule in rules)
 
 
-@pytest.mark.parametrize("how", ["--write", "--check"])
-def test_the_command(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.argv", ["schema", how, str(tmp_path)])
-    assert main() == (0 if how == "--write" else 1)
+def test_the_command_writes_and_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for how, status in (("--check", 1), ("--write", 0), ("--check", 0)):
+        monkeypatch.setattr("sys.argv", ["schema", how, str(tmp_path)])
+        assert main() == status
 
 
 def test_the_command_prints(
