@@ -1,0 +1,136 @@
+"""The operator lives a job's whole life on the chart's permissions, and the audit log is the proof.
+
+The server notes who asked for what, so a call without its permission shows as a refusal, and a
+permission without its call shows as never used.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from chart import rendering
+from integration.server import ApiServer
+from trainingjobs.cluster.rbac import RULES
+
+pytestmark = pytest.mark.integration
+
+NAMESPACE = "least-privilege"
+RELEASE = "least"
+ACCOUNT = f"{RELEASE}-{rendering.NAME}"
+USER = f"system:serviceaccount:{rendering.NAMESPACE}:{ACCOUNT}"
+JOB = {
+    "apiVersion": "trainingjob.dev/v1",
+    "kind": "TrainingJob",
+    "metadata": {"name": "short", "namespace": NAMESPACE},
+    "spec": {
+        "PARALLEL_INSTANCES": 2,
+        "cleanPodPolicy": "All",
+        "ttlSecondsAfterFinished": 1,
+        "template": {"spec": {"containers": [{"name": "trainer", "image": "my/trainer:1"}]}},
+    },
+}
+TRAINED = {
+    "name": "trainer",
+    "image": "my/trainer:1",
+    "imageID": "",
+    "ready": False,
+    "restartCount": 0,
+    "state": {"terminated": {"exitCode": 0, "reason": "Completed"}},
+}
+SUCCEEDED = json.dumps({"status": {"phase": "Succeeded", "containerStatuses": [TRAINED]}})
+ALLOWED = {(rule.group, rule.resource, verb) for rule in RULES for verb in rule.verbs}
+RARE = {
+    # a second look where a write met another
+    *((rule.group, rule.resource, "get") for rule in RULES),
+    # the same event once more
+    ("", "events", "patch"),
+    # never a call: asked for by an admission plugin, where that is on
+    ("trainingjob.dev", "trainingjobs/finalizers", "update"),
+}
+
+Use = tuple[str, str, str]
+
+
+def until(what: str, holds: Callable[[], bool]) -> None:
+    """Wait for it, for as long as a busy machine may need."""
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline, f"waited in vain: {what}"
+        time.sleep(0.2)
+
+
+def do(server: ApiServer, *args: str, text: str | None = None) -> str:
+    done = server.kubectl(*args, input=text)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def operator(apiserver: ApiServer, tmp_path: Path) -> Iterator[None]:
+    """The operator of one namespace, as the account that the chart gives it."""
+    for namespace in (NAMESPACE, rendering.NAMESPACE):
+        apiserver.kubectl("create", "namespace", namespace)
+    values = {"namespaces": [NAMESPACE], "crds": {"install": False}}
+    manifests = rendering.helm(tmp_path).render(values, release=RELEASE)
+    kept = rendering.of_kind(manifests, "ServiceAccount", "Role", "RoleBinding")
+    do(apiserver, "apply", "-f", "-", text=yaml.safe_dump_all(kept))
+    token = do(apiserver, "create", "token", ACCOUNT, f"--namespace={rendering.NAMESPACE}")
+    log = tmp_path / "operator.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "trainingjobs", "run", f"--namespace={NAMESPACE}", "--port=0"],
+            env={**os.environ, "KUBECONFIG": str(kubeconfig(apiserver, token, tmp_path))},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            yield
+        finally:
+            process.terminate()
+            process.wait(timeout=30)
+            sys.stderr.write(log.read_text())  # pytest shows it when the test fails
+
+
+def kubeconfig(server: ApiServer, token: str, folder: Path) -> Path:
+    """The server's kubeconfig, for the bearer of this token instead of the administrator."""
+    config = yaml.safe_load(server.kubeconfig.read_text())
+    config["users"][0]["user"] = {"token": token.strip()}
+    path = folder / "kubeconfig"
+    path.write_text(yaml.safe_dump(config))
+    return path
+
+
+def used(server: ApiServer) -> dict[Use, set[int]]:
+    """What the operator asked of resources, and with which codes it was answered."""
+    answers: dict[Use, set[int]] = {}
+    for line in server.audit_log.read_text().splitlines():
+        entry = json.loads(line)
+        if entry["user"]["username"] != USER or not entry.get("objectRef", {}).get("resource"):
+            continue
+        thing = entry["objectRef"]
+        name = "/".join(filter(None, (thing["resource"], thing.get("subresource"))))
+        use = (thing.get("apiGroup", ""), name, entry["verb"])
+        answers.setdefault(use, set()).add(entry.get("responseStatus", {}).get("code", 0))
+    return answers
+
+
+@pytest.mark.usefixtures("operator")
+def test_a_whole_life_needs_these_permissions_and_no_others(apiserver: ApiServer) -> None:
+    place = f"--namespace={NAMESPACE}"
+    do(apiserver, "create", "-f", "-", text=json.dumps(JOB))
+    until("two pods", lambda: do(apiserver, "get", "pods", place, "-oname").count("pod/") == 2)
+    patch = ("--subresource=status", "--type=merge", f"-p={SUCCEEDED}")
+    for pod in do(apiserver, "get", "pods", place, "-oname").split():
+        do(apiserver, "patch", pod, place, *patch)
+    until("no job", lambda: not do(apiserver, "get", "trainingjobs", place, "-oname"))
+    uses = used(apiserver)
+    assert {use for use, codes in uses.items() if 403 in codes} == set()
+    assert set(uses) <= ALLOWED
+    assert ALLOWED - set(uses) <= RARE
