@@ -63,7 +63,7 @@ coverage: install ## Show the lines and branches that unit tests do not reach
 
 ##@ Build and run
 generate: install ## Write the resource definition and the chart's copy from the models
-	@$(PYTHON) -m trainingjobs.schema
+	@$(PYTHON) -m trainingjobs.schema --write .
 
 cluster: install ## Bring up a local Kubernetes (CLUSTER=embedded|kind|current, NODES=1|2)
 	@$(PYTHON) -m localcluster up

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+
 from builders import DOMAIN, UID, a_job
 from trainingjobs import frameworks
 from trainingjobs.frameworks.base import Place

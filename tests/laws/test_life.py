@@ -3,10 +3,11 @@
 from collections import Counter
 from dataclasses import replace
 
-from builders import a_job
 from hypothesis import assume, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from builders import a_job
 from trainingjobs.model.status import Phase, Status
 from world import World
 

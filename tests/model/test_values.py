@@ -4,9 +4,10 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from builders import a_body, a_job
 from hypothesis import given
 from hypothesis import strategies as st
+
+from builders import a_body, a_job
 from trainingjobs.model import containers, ranks
 from trainingjobs.model.job import Invalid, TrainingJob, parse
 from trainingjobs.model.quantity import number
