@@ -130,12 +130,10 @@ class Reconciler:
 
     def _next_look(self, job: TrainingJob, decision: Decision) -> datetime | None:
         now = self._hands.clock()
-        waits = [
-            self._hands.refusals.seconds_left(job.uid),
-            self._hands.pace.seconds_left(job.uid),
-            self._hands.observer.seconds_left(job),
-            _UNFINISHED_SECONDS if decision.create else None,
-        ]
+        waits = [self._hands.pace.seconds_left(job.uid), self._hands.observer.seconds_left(job)]
+        if decision.create:
+            pause = self._hands.refusals.seconds_left(job.uid)
+            waits.append(_UNFINISHED_SECONDS if pause is None else pause)
         times = [now + timedelta(seconds=wait) for wait in waits if wait is not None]
         return min([*times, *([decision.wake_at] if decision.wake_at else [])], default=None)
 

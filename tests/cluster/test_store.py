@@ -1,0 +1,241 @@
+"""Whatever order events, lists and answers come in, the store ends with what is true."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders import NOW, UID, a_body, at
+from cluster.raw import Raw, container, owner, raw_pod, raw_service, terminated
+from trainingjobs.cluster.shelf import Shelf, newer
+from trainingjobs.cluster.store import Store
+
+KEY = ("lab", "mnist")
+
+
+@pytest.fixture
+def store() -> Store:
+    return Store(lambda: NOW)
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[list[tuple[int, str, str]], list[dict[str, int]]]:
+    """What happened to some objects, as (revision, uid, what), and all worlds on the way."""
+    steps = draw(st.lists(st.tuples(st.sampled_from("abcd"), st.booleans()), max_size=25))
+    world: dict[str, int] = {}
+    dead: set[str] = set()
+    events, worlds = [], [dict(world)]
+    for revision, (uid, deleted) in enumerate(steps, start=1):
+        if uid not in dead and not (deleted and uid not in world):
+            events.append((revision, uid, "gone" if deleted else "there"))
+            if deleted:
+                dead.add(uid)
+                del world[uid]
+            else:
+                world[uid] = revision
+        worlds.append(dict(world))
+    return events, worlds
+
+
+def tell(shelf: Shelf[int], event: tuple[int, str, str]) -> None:
+    """One watch event."""
+    revision, uid, what = event
+    if what == "gone":
+        shelf.bury(uid, str(revision))
+    else:
+        shelf.put(uid, str(revision), revision)
+
+
+def show(shelf: Shelf[int], world: dict[str, int], revision: int) -> None:
+    """One complete list."""
+    for uid, changed in world.items():
+        shelf.put(uid, str(changed), changed)
+    shelf.bury_absent(shelf.uids(), world.keys(), str(revision))
+
+
+@given(histories(), st.data())
+def test_any_order_of_all_news_ends_with_the_truth(history: Any, data: st.DataObject) -> None:
+    events, worlds = history
+    repeated = events + data.draw(
+        st.lists(st.sampled_from(events), max_size=5) if events else st.just([])
+    )
+    lists = data.draw(st.lists(st.integers(0, len(worlds) - 1), max_size=4))
+    news = [
+        *(lambda shelf, event=event: tell(shelf, event) for event in repeated),
+        *(lambda shelf, at=at: show(shelf, worlds[at], at) for at in lists),
+    ]
+    shelf: Shelf[int] = Shelf()
+    for told in data.draw(st.permutations(news)):
+        told(shelf)
+    assert {uid: shelf.get(uid) for uid in shelf.uids()} == worlds[-1]
+
+
+@given(histories(), st.data())
+def test_a_last_list_mends_what_the_watch_lost(history: Any, data: st.DataObject) -> None:
+    events, worlds = history
+    heard = data.draw(st.lists(st.sampled_from(events), unique=True) if events else st.just([]))
+    shelf: Shelf[int] = Shelf()
+    for event in heard:
+        tell(shelf, event)
+    show(shelf, worlds[-1], len(worlds))
+    assert {uid: shelf.get(uid) for uid in shelf.uids()} == worlds[-1]
+
+
+@given(st.lists(st.integers(1, 9)), st.integers(1, 9))
+def test_the_deleted_never_come_back(revisions: list[int], last: int) -> None:
+    shelf: Shelf[int] = Shelf()
+    shelf.bury("a", str(last + max(revisions, default=0)))
+    for revision in revisions:
+        shelf.put("a", str(revision), revision)
+    assert not len(shelf)
+
+
+def test_what_is_newer_than_its_deletion_was_not_deleted() -> None:
+    shelf: Shelf[str] = Shelf()
+    shelf.put("a", "5", "labelled")
+    shelf.bury("a", "6")
+    assert shelf.put("a", "7", "labelled again")
+
+
+def test_versions_that_are_no_numbers_count_by_arrival() -> None:
+    assert newer("b", "a")
+    assert newer("a", "b")
+    assert not newer("a", "a")
+    shelf: Shelf[str] = Shelf()
+    shelf.put("a", "x", "old")
+    assert shelf.put("a", "y", "new")
+    assert shelf.bury_absent(["a"], set(), "z") == ["a"]
+    assert shelf.put("a", "w", "younger than the list")
+    assert shelf.bury("a", "v")
+    assert not shelf.put("a", "u", "dead")
+
+
+def test_tombstones_are_bounded() -> None:
+    shelf: Shelf[int] = Shelf()
+    for number in range(1000):
+        shelf.bury(str(number), "9")
+    assert len(shelf._dead) <= 64  # noqa: SLF001 - memory is what this is about
+
+
+def test_a_pod_wakes_its_job_only_when_it_is_news(store: Store) -> None:
+    assert store.put(raw_pod(version="5")) == KEY
+    assert store.put(raw_pod(version="5")) is None
+    assert store.put(raw_pod(version="4")) is None
+    assert store.put(raw_pod(version="6")) == KEY
+    assert store.put(raw_pod(metadata={"ownerReferences": []})) is None
+    assert [pod.uid for pod in store.pods_of(UID)] == ["pod-0"]
+
+
+def test_versions_compare_as_numbers(store: Store) -> None:
+    store.put(raw_pod(version="9"))
+    assert store.put(raw_pod(version="10")) == KEY
+
+
+def test_pods_come_by_rank(store: Store) -> None:
+    for rank in (2, 0, 1):
+        store.put(raw_pod(rank))
+    assert [pod.rank for pod in store.pods_of(UID)] == [0, 1, 2]
+
+
+def test_an_end_is_noticed_once() -> None:
+    times = iter([at(1), at(2), at(3)])
+    store = Store(lambda: next(times))
+    ended = {"phase": "Failed", "containerStatuses": [container(terminated=terminated(1))]}
+    store.put(raw_pod(version="5"))
+    store.put(raw_pod(version="6", status=ended))
+    store.put(raw_pod(version="7", status=ended))
+    assert [pod.noticed_end for pod in store.pods_of(UID)] == [at(1)]
+
+
+def test_the_service_comes_and_goes(store: Store) -> None:
+    assert not store.has_service(UID)
+    assert store.put(raw_service(version="4")) == KEY
+    assert store.has_service(UID)
+    assert store.drop(raw_service(version="5")) == KEY
+    assert not store.has_service(UID)
+
+
+def test_lists_hold_for_one_job_alone(store: Store) -> None:
+    store.put_job(a_body())
+    foreign = raw_pod(1, metadata={"ownerReferences": [owner(uid="other", name="other")]})
+    store.put(foreign)
+    store.put(raw_pod(0, version="5"))
+    store.replace_pods(UID, [raw_pod(2, version="6"), foreign], "7")
+    store.replace_services(UID, [{**raw_service(), "kind": None}], "7")
+    assert [pod.rank for pod in store.pods_of(UID)] == [2]
+    assert [pod.rank for pod in store.pods_of("other")] == [1]
+    assert store.has_service(UID)
+
+
+def test_a_list_does_not_remove_what_is_younger(store: Store) -> None:
+    store.put(raw_pod(0, version="9"))
+    store.replace_pods(UID, [], "8")
+    assert len(store.pods_of(UID)) == 1
+
+
+def test_a_pod_that_the_server_does_not_know_is_gone_for_good(store: Store) -> None:
+    store.put(raw_pod(0, version="5"))
+    store.lost_pod(UID, "pod-0")
+    store.put(raw_pod(0, version="6"))
+    assert store.pods_of(UID) == ()
+
+
+def body(uid: str = UID, version: str = "10", **metadata: Any) -> Raw:
+    """A job's body of this identity and version."""
+    raw = a_body()
+    raw["metadata"] |= {"uid": uid, "resourceVersion": version, **metadata}
+    return raw
+
+
+def test_a_job_is_its_latest_body(store: Store) -> None:
+    assert store.put_job(body(version="10"))
+    assert not store.put_job(body(version="9"))
+    assert store.put_job(body(version="11"))
+    found = store.job(KEY)
+    assert found is not None
+    assert found["metadata"]["resourceVersion"] == "11"
+    assert len(list(store.jobs())) == 1
+
+
+def test_long_and_silent_parts_are_not_kept(store: Store) -> None:
+    notes = {"kubectl.kubernetes.io/last-applied-configuration": "{…}", "mine": "kept"}
+    store.put_job(body(managedFields=[{}], annotations=notes))
+    found = store.job(KEY)
+    assert found is not None
+    assert found["metadata"]["annotations"] == {"mine": "kept"}
+    assert "managedFields" not in found["metadata"]
+
+
+def test_a_job_that_is_gone_takes_everything_along(store: Store) -> None:
+    store.put_job(body())
+    store.put(raw_pod())
+    store.drop_job(body(version="12"))
+    assert store.job(KEY) is None
+    assert store.pods_of(UID) == ()
+    assert not store.put_job(body(version="11"))
+    store.put(raw_pod(version="13"))
+    store.drop(raw_pod(version="14"))
+    assert not store._families  # noqa: SLF001 - memory is what this is about
+
+
+def test_a_job_of_the_same_name_is_another_job(store: Store) -> None:
+    store.put_job(body(uid="first", version="10"))
+    store.put_job(body(uid="second", version="20"))
+    store.drop_job(body(uid="first", version="15"))
+    found = store.job(KEY)
+    assert found is not None
+    assert found["metadata"]["uid"] == "second"
+
+
+@pytest.mark.parametrize(
+    ("namespace", "version", "gone"),
+    [(None, "11", [KEY]), ("lab", "11", [KEY]), ("other", "11", []), (None, "9", [])],
+    ids=["of the cluster", "of its namespace", "of another namespace", "an older list"],
+)
+def test_what_a_list_of_jobs_lacks_is_gone(
+    store: Store, namespace: str | None, version: str, gone: list[tuple[str, str]]
+) -> None:
+    store.put_job(body(version="10"))
+    assert store.drop_absent(namespace, set(), version) == gone
+    assert (store.job(KEY) is None) == bool(gone)
