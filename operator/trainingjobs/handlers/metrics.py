@@ -28,7 +28,7 @@ class Metrics:
     """One process's counters, in a registry of their own."""
 
     def __init__(self, store: Store) -> None:
-        prometheus.disable_created_metrics()
+        prometheus.disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = prometheus.CollectorRegistry()
         self.reconciles = prometheus.Counter(
             f"{PREFIX}_reconciles",

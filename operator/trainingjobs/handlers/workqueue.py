@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from trainingjobs.cluster.backoff import Backoff
+from trainingjobs.cluster.errors import ApiError
 
 K = TypeVar("K", bound=Hashable)
 
@@ -75,8 +76,9 @@ class Queue(Generic[K]):
     @property
     def longest_wait(self) -> float:
         """For how long the first of them has been waiting."""
+        now = _now()
         times = (state.queued_at for state in self._states.values())
-        return _now() - min((time for time in times if time is not None), default=_now())
+        return now - min((time for time in times if time is not None), default=now)
 
     @property
     def alive(self) -> bool:
@@ -135,10 +137,11 @@ class Queue(Generic[K]):
         try:
             async with asyncio.timeout(_TIMEOUT):
                 again = await self._work(key)
-        except Exception:  # noqa: BLE001 - whatever it was, the other jobs go on
+        except Exception as error:  # noqa: BLE001 - whatever it was, the other jobs go on
             state.failures += 1
             delay = self._backoff.delay(state.failures)
-            _LOG.exception("%s failed; again in %.0f s", key, delay)
+            ours = not isinstance(error, ApiError)
+            _LOG.error("%s again in %.0f s: %s", key, delay, error, exc_info=ours)
             return delay
         state.failures = 0
         return again

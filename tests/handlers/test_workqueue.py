@@ -1,0 +1,210 @@
+"""One look per job at a time, each when it is due, whatever rings."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from handlers.instant import run
+from trainingjobs.cluster.backoff import Backoff
+from trainingjobs.handlers.workqueue import Queue
+
+Work = Callable[[str], Awaitable[float | None]]
+
+
+class Desk:
+    """A queue whose looks are written down with their times."""
+
+    def __init__(self, took: float = 0.0, answers: tuple[float | None, ...] = ()) -> None:
+        self.took = took
+        self.answers = list(answers)
+        self.failures = 0
+        self.looks: list[tuple[str, float]] = []
+        self.at_once: dict[str, int] = {}
+        self.most_at_once = 0
+        self.most_of_one = 0
+        self.loop = asyncio.get_running_loop()
+        self.began = self.loop.time()
+        self.queue: Queue[str] = Queue(self.work, workers=3, backoff=Backoff(chance=lambda: 0.0))
+        self.queue.start()
+
+    async def work(self, key: str) -> float | None:
+        """One look."""
+        self.looks.append((key, round(self.loop.time() - self.began, 2)))
+        self.at_once[key] = self.at_once.get(key, 0) + 1
+        self.most_of_one = max(self.most_of_one, self.at_once[key])
+        self.most_at_once = max(self.most_at_once, sum(self.at_once.values()))
+        await asyncio.sleep(self.took)
+        self.at_once[key] -= 1
+        if self.failures:
+            self.failures -= 1
+            raise RuntimeError("the API server is out")
+        return self.answers.pop(0) if self.answers else None
+
+    async def after(self, seconds: float) -> list[float]:
+        """The times of all looks when this time has passed."""
+        await asyncio.sleep(seconds)
+        return [time for _, time in self.looks]
+
+
+def test_a_bell_means_a_look_at_once() -> None:
+    async def scenario() -> None:
+        desk = Desk()
+        desk.queue.wake("a")
+        assert await desk.after(10) == [0.0]
+
+    run(scenario())
+
+
+def test_bells_before_a_look_are_one_bell() -> None:
+    async def scenario() -> None:
+        desk = Desk()
+        for _ in range(500):
+            desk.queue.wake("a")
+        assert desk.queue.depth == 1
+        assert await desk.after(10) == [0.0]
+
+    run(scenario())
+
+
+def test_bells_during_a_look_are_one_more_look() -> None:
+    async def scenario() -> None:
+        desk = Desk(took=1.0)
+        desk.queue.wake("a")
+        await asyncio.sleep(0.5)
+        for _ in range(500):
+            desk.queue.wake("a")
+        assert await desk.after(10) == [0.0, 1.2]
+        assert desk.most_of_one == 1
+
+    run(scenario())
+
+
+def test_different_jobs_are_looked_at_together_up_to_the_workers() -> None:
+    async def scenario() -> None:
+        desk = Desk(took=1.0)
+        for key in "abcde":
+            desk.queue.wake(key)
+        assert await desk.after(10) == [0.0, 0.0, 0.0, 1.0, 1.0]
+        assert desk.most_at_once == 3
+
+    run(scenario())
+
+
+def test_the_longest_wait_is_told() -> None:
+    async def scenario() -> None:
+        desk = Desk(took=100.0)
+        assert desk.queue.longest_wait == 0.0
+        for key in "abcd":
+            desk.queue.wake(key)
+        await asyncio.sleep(70)
+        assert desk.queue.longest_wait == pytest.approx(70.0, abs=0.1)
+        assert desk.queue.depth == 1
+
+    run(scenario())
+
+
+def test_a_look_says_when_the_next_one_is() -> None:
+    async def scenario() -> None:
+        desk = Desk(answers=(5.0, 0.0, None))
+        desk.queue.wake("a")
+        assert await desk.after(100) == [0.0, 5.0, 5.0]
+
+    run(scenario())
+
+
+def test_the_earliest_wish_wins() -> None:
+    async def scenario() -> None:
+        desk = Desk()
+        desk.queue.wake_in("a", 30.0)
+        desk.queue.wake_in("a", 10.0)
+        desk.queue.wake_in("a", 20.0)
+        assert await desk.after(100) == [10.0]
+
+    run(scenario())
+
+
+def test_a_new_look_replaces_what_the_last_one_wished() -> None:
+    async def scenario() -> None:
+        desk = Desk(answers=(60.0, 100.0))
+        desk.queue.wake("a")
+        await asyncio.sleep(10)
+        desk.queue.wake("a")
+        assert await desk.after(95) == [0.0, 10.0]
+        assert await desk.after(10) == [0.0, 10.0, 110.0]
+
+    run(scenario())
+
+
+def test_failures_back_off_and_success_forgets_them() -> None:
+    async def scenario() -> None:
+        desk = Desk()
+        desk.failures = 4
+        desk.queue.wake("a")
+        assert await desk.after(100) == [0.0, 1.0, 3.0, 7.0, 15.0]
+        desk.failures = 1
+        desk.queue.wake("a")
+        assert (await desk.after(100))[5:] == [100.0, 101.0]
+
+    run(scenario())
+
+
+def test_a_bell_after_a_failure_waits_a_second() -> None:
+    async def scenario() -> None:
+        desk = Desk()
+        desk.failures = 3
+        desk.queue.wake("a")
+        await asyncio.sleep(3.5)
+        desk.queue.wake("a")
+        assert await desk.after(0.6) == [0.0, 1.0, 3.0, 4.0]
+
+    run(scenario())
+
+
+def test_one_jobs_failures_do_not_touch_another() -> None:
+    async def scenario() -> None:
+        desk = Desk()
+        desk.failures = 1
+        desk.queue.wake("a")
+        await asyncio.sleep(0.1)
+        desk.queue.wake("b")
+        await asyncio.sleep(10)
+        assert desk.looks == [("a", 0.0), ("b", 0.1), ("a", 1.0)]
+        assert desk.queue.alive
+
+    run(scenario())
+
+
+def test_a_job_that_rings_without_end_rests() -> None:
+    async def scenario() -> None:
+        desk = Desk(took=0.01)
+        for _ in range(1000):
+            desk.queue.wake("a")
+            await asyncio.sleep(0.001)
+        assert 15 <= len(desk.looks) <= 25
+
+    run(scenario())
+
+
+def test_nothing_is_remembered_of_a_job_at_rest() -> None:
+    async def scenario() -> None:
+        desk = Desk()
+        desk.failures = 1
+        desk.queue.wake("a")
+        await desk.after(10)
+        assert not desk.queue._states  # noqa: SLF001 - memory is what this is about
+
+    run(scenario())
+
+
+def test_a_stopped_queue_stops() -> None:
+    async def scenario() -> None:
+        desk = Desk(took=100.0)
+        desk.queue.wake("a")
+        desk.queue.wake_in("b", 5.0)
+        await asyncio.sleep(1)
+        await desk.queue.stop()
+        assert await desk.after(1000) == [0.0]
+        assert not desk.queue.alive
+
+    run(scenario())
