@@ -1,3 +1,4 @@
+# ruff: noqa: INP001  (a file of an image, not of a package)
 """Lets torch's TCPStore work in a torch that was built without libuv.
 
 Debian builds torch without libuv, yet `TCPStore` asks for libuv unless told otherwise, and

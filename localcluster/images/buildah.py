@@ -90,9 +90,7 @@ def _make_base(buildah: Sequence[str], image: catalog.Image, base: str) -> None:
     packages.unlink()
 
 
-def _export(
-    buildah: Sequence[str], image: catalog.Image, tag: str, target: pathlib.Path
-) -> None:
+def _export(buildah: Sequence[str], image: catalog.Image, tag: str, target: pathlib.Path) -> None:
     folder = store.folder() / f"layout-{image.name}"
     push = ["push", image.reference(tag), f"oci:{folder}:{catalog.ALIAS}"]
     progress.run([*buildah, *push], f"{image.name}: writing layers")

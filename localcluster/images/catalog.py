@@ -24,6 +24,8 @@ class Image:
     name: str
     inputs: tuple[str, ...]
     """Files and folders, from the checkout's root, that the build reads."""
+    skipped: tuple[str, ...] = ()
+    """Endings of files in these folders that the image does not hold."""
     packages: tuple[str, ...]
     """Debian packages of the base."""
     left_out: tuple[str, ...] = ()
@@ -61,6 +63,7 @@ OPERATOR: Final = Image(
 TRAINER: Final = Image(
     name="trainer",
     inputs=("images/trainer", "examples"),
+    skipped=(".md", ".yaml"),
     packages=(
         "python3",
         "python-is-python3",

@@ -13,16 +13,17 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from localcluster import errors, progress
-from localcluster.images import catalog, inputs
+from localcluster.images import catalog
 
+SUITE: Final = "trixie"
 PROGRAMS: Final = ("buildah", "mmdebstrap")
 LOCK_WAIT: Final = "-oDPkg::Lock::Timeout=300"
 FORMAT: Final = "$(ORIGIN) $(LABEL) $(REPO_URI)"
 MIRROR: Final = "DEBIAN_MIRROR"
 NETWORK_SETTING: Final = re.compile(r'Acquire::(?:https?::|Check-)[\w:.-]* "[^"]+";')
 CLEANUP: Final = (
-    'find "$1/usr/lib/python3/dist-packages" -type d -name tests -not -path "*/numpy/*" '
-    "-prune -exec rm -rf {} +",  # numpy.testing, which scipy imports, needs numpy's own
+    # scipy imports numpy.testing, which needs numpy's own tests
+    "find $1/usr/lib/python3 -type d -name tests ! -path '*/numpy/*' -prune -exec rm -rf {} +",
     'rm -f "$1/etc/apt/sources.list" "$1/etc/apt/apt.conf.d/99mmdebstrap"',
     'rm -f "$1/etc/resolv.conf" "$1/etc/hostname"',
 )
@@ -67,7 +68,7 @@ def command(
         *(f"--dpkgopt=path-exclude={pattern}" for pattern in image.left_out),
         *(f"--dpkgopt=path-include={pattern}" for pattern in image.kept),
         *(f"--customize-hook={line}" for line in CLEANUP),
-        inputs.SUITE,
+        SUITE,
         str(target),
         *lines,
     ]
@@ -77,7 +78,7 @@ def sources() -> Sequence[str]:
     """Where packages come from: $DEBIAN_MIRROR, else what this machine's apt uses."""
     mirror = os.environ.get(MIRROR)
     if mirror:
-        return [f"deb {mirror} {inputs.SUITE} main"]
+        return [f"deb {mirror} {SUITE} main"]
     listed = ["apt-get", "indextargets", "--format", FORMAT, "Created-By: Packages"]
     return source_lines(progress.quick(listed))
 
@@ -98,9 +99,9 @@ def source_lines(targets: str) -> Sequence[str]:
             f"apt on this machine knows no Debian mirror; name one: {MIRROR}=http://… "
             "(if it should know one: apt-get update)"
         )
-    lines = [f"deb {mirrors['Debian']} {inputs.SUITE} main"]
+    lines = [f"deb {mirrors['Debian']} {SUITE} main"]
     if "Debian-Security" in mirrors:
-        lines.append(f"deb {mirrors['Debian-Security']} {inputs.SUITE}-security main")
+        lines.append(f"deb {mirrors['Debian-Security']} {SUITE}-security main")
     return lines
 
 

@@ -59,7 +59,8 @@ def blobs(folder: pathlib.Path, entry: Mapping[str, Any]) -> Iterator[pathlib.Pa
 
 
 def _blob(folder: pathlib.Path, descriptor: Mapping[str, Any]) -> pathlib.Path:
-    return folder / "blobs" / descriptor["digest"].replace(":", "/")
+    digest: str = descriptor["digest"]
+    return folder / "blobs" / digest.replace(":", "/")
 
 
 def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
