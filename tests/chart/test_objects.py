@@ -52,7 +52,7 @@ def pods(manifests: list[Manifest]) -> list[Manifest]:
 
 def environment(helm: Helm, values: Values) -> dict[str, str]:
     container = deployment(helm.render(values))["spec"]["template"]["spec"]["containers"][0]
-    return {item["name"]: item["value"] for item in container["env"]}
+    return {item["name"]: item["value"] for item in container["env"] if "value" in item}
 
 
 @every_values
@@ -233,6 +233,13 @@ def test_every_setting_has_a_value(helm: Helm) -> None:
         f"TRAININGJOBS_{field.name.upper()}" for field in dataclasses.fields(settings.Settings)
     }
     assert set(environment(helm, DEFAULTS)) == names
+
+
+def test_kopf_knows_itself_where_the_user_has_no_name(helm: Helm) -> None:
+    """On a uid without an entry in /etc/passwd, kopf would end at once."""
+    (container,) = deployment(helm.render())["spec"]["template"]["spec"]["containers"]
+    (own,) = [item for item in container["env"] if item["name"] == "POD_ID"]
+    assert own["valueFrom"] == {"fieldRef": {"fieldPath": "metadata.name"}}
 
 
 def test_scheduling_values_reach_the_pod(helm: Helm) -> None:
