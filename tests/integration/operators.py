@@ -1,0 +1,180 @@
+"""The operator as users run it: a process of its own, with exactly its permissions.
+
+It serves one namespace and speaks with a service account's token, so what the API server
+says in its audit log of that account is all that the operator did.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+
+from integration.server import ApiServer
+from trainingjobs.cluster.rbac import RULES
+
+Body = dict[str, Any]
+Found = TypeVar("Found")
+
+SECONDS = 30.0
+
+
+def eventually(question: Callable[[], Found], seconds: float = SECONDS) -> Found:
+    """The first true answer.
+
+    Raises:
+        AssertionError: when there is none in time.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        answer = question()
+        if answer:
+            return answer
+        assert time.monotonic() < deadline, f"still {answer!r} after {seconds} s"
+        time.sleep(0.05)
+
+
+@dataclass(slots=True)
+class Operator:
+    """One operator process after the other, in one namespace."""
+
+    server: ApiServer
+    namespace: str
+    folder: Path
+    port: int = 0
+    process: subprocess.Popen[bytes] | None = None
+    _from: int = field(default=0)
+
+    def start(self) -> None:
+        """Start it and wait until it has listed all jobs."""
+        self.port = _free_port()
+        command = [sys.executable, "-m", "trainingjobs", "run"]
+        command += ["--namespace", self.namespace, "--port", str(self.port)]
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.folder),
+            "PYTHONPATH": str(Path(__file__).parents[2] / "operator"),
+            "KUBECONFIG": str(self.folder / "kubeconfig"),
+        }
+        with (self.folder / "operator.log").open("ab") as log:
+            self.process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+        eventually(self.is_ready)
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
+        """End it; the exit code."""
+        assert self.process is not None
+        self.process.send_signal(how)
+        code = self.process.wait(timeout=20)
+        self.process = None
+        return code
+
+    def is_ready(self) -> bool:
+        """True when it says so."""
+        assert self.process is not None
+        assert self.process.poll() is None, self.log()[-3000:]
+        try:
+            with urllib.request.urlopen(
+                f"http://127.0.0.1:{self.port}/readyz", timeout=2
+            ) as answer:
+                return bool(answer.status == 200)
+        except OSError:
+            return False
+
+    def log(self) -> str:
+        """All that it has logged."""
+        return (self.folder / "operator.log").read_text()
+
+    def forget_requests(self) -> None:
+        """Count requests from now on."""
+        self._from = len(self._audit())
+
+    def requests(self) -> list[tuple[str, str]]:
+        """What it asked of the API server since then: verbs and URLs without watches."""
+        lines = [json.loads(line) for line in self._audit()[self._from :]]
+        who = f"system:serviceaccount:{self.namespace}:operator"
+        return [
+            (it["verb"], it["requestURI"])
+            for it in lines
+            if it["user"]["username"] == who
+            and it["stage"] == "ResponseComplete"
+            and it["verb"] != "watch"
+        ]
+
+    def writes(self, what: str = "") -> list[tuple[str, str]]:
+        """The requests that change something."""
+        reads = {"get", "list"}
+        return [
+            (verb, url)
+            for verb, url in self.requests()
+            if verb not in reads and "dryRun" not in url and what in url
+        ]
+
+    def refused(self) -> list[str]:
+        """URLs for which it lacked a permission."""
+        lines = (json.loads(line) for line in self._audit())
+        return [
+            it["requestURI"]
+            for it in lines
+            if self.namespace in it["user"]["username"]
+            and it.get("responseStatus", {}).get("code") == 403
+            and it.get("annotations", {}).get("authorization.k8s.io/decision") == "forbid"
+        ]
+
+    def _audit(self) -> list[str]:
+        return self.server.audit_log.read_text().splitlines()
+
+
+@contextmanager
+def operator(server: ApiServer, namespace: str, folder: Path) -> Iterator[Operator]:
+    """A running operator in a new namespace."""
+    _admit(server, namespace)
+    token = server.kubectl("create", "token", "operator", "-n", namespace).stdout.strip()
+    config = yaml.safe_load(server.kubeconfig.read_text())
+    config["users"][0]["user"] = {"token": token}
+    (folder / "kubeconfig").write_text(yaml.safe_dump(config))
+    process = Operator(server, namespace, folder)
+    process.start()
+    try:
+        yield process
+    finally:
+        if process.process is not None:
+            process.stop(signal.SIGKILL)
+
+
+def _admit(server: ApiServer, namespace: str) -> None:
+    name = {"name": "operator", "namespace": namespace}
+    rules = [
+        {"apiGroups": [rule.group], "resources": [rule.resource], "verbs": list(rule.verbs)}
+        for rule in RULES
+    ]
+    rbac = "rbac.authorization.k8s.io"
+    manifests = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}},
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": name},
+        {"apiVersion": f"{rbac}/v1", "kind": "Role", "metadata": name, "rules": rules},
+        {
+            "apiVersion": f"{rbac}/v1",
+            "kind": "RoleBinding",
+            "metadata": name,
+            "roleRef": {"apiGroup": rbac, "kind": "Role", "name": "operator"},
+            "subjects": [{"kind": "ServiceAccount", **name}],
+        },
+    ]
+    done = server.kubectl("apply", "-f", "-", input=yaml.safe_dump_all(manifests))
+    assert done.returncode == 0, done.stderr
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
