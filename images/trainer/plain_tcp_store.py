@@ -18,7 +18,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from torch._C._distributed_c10d import TCPStore
+import torch.distributed
+from torch.distributed import TCPStore
 
 ARGUMENTS_BEFORE_USE_LIBUV = 8  # host, port, world size, master, timeout, wait, tenants, socket
 IMPORT_LINE = f"\nfrom torch.distributed import {Path(__file__).stem}  # by the trainer image\n"
@@ -49,8 +50,6 @@ def has_libuv() -> bool:
 
 def install() -> None:
     """Copy this file beside torch.distributed, and have that import it."""
-    import torch.distributed  # noqa: PLC0415 (only the build needs it)
-
     package = Path(torch.distributed.__file__)
     shutil.copy(__file__, package.with_name(Path(__file__).name))
     with package.open("a") as file:
