@@ -21,7 +21,9 @@ def install() -> None:
     chosen = image_values() if choose.standing().kind != "current" else []
     progress.say(f"installing {RELEASE} with Helm")
     arguments = ["--namespace", NAMESPACE, "--create-namespace", "--wait", "--timeout", WAIT]
-    shell.answer("helm", "upgrade", "--install", RELEASE, CHART, *arguments, *chosen)
+    # the definition may be there already, by `kubectl apply -f crds/` for `make run`
+    adopt = "--take-ownership"
+    shell.answer("helm", "upgrade", "--install", RELEASE, CHART, adopt, *arguments, *chosen)
     progress.say(f"{RELEASE} is ready in namespace {NAMESPACE}")
 
 

@@ -101,7 +101,18 @@ def test_a_trainer_that_ended_beside_a_running_sidecar_has_ended() -> None:
     assert pod.ended
     assert pod.succeeded
     assert not pod.running
+    assert pod.lingers
     assert pod.exit == Exit(code=0, reason="Completed", finished=NOON)
+
+
+def test_a_pod_whose_containers_have_all_ended_does_not_linger() -> None:
+    statuses = [container(terminated=terminated(0)), container("proxy", terminated=terminated(0))]
+    pod = see(
+        spec={"nodeName": "node-a"}, status={"phase": "Running", "containerStatuses": statuses}
+    )
+    assert pod.ended
+    assert not pod.lingers
+    assert not pod.holds_resources
 
 
 def test_a_running_trainer_runs() -> None:

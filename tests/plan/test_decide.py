@@ -310,10 +310,17 @@ def test_which_pods_stay_when_the_job_ends(policy: str, left: set[int]) -> None:
 
 
 def test_a_sidecar_that_never_ends_does_not_keep_a_finished_pod() -> None:
-    with_sidecar = replace(ended(0, 0), phase="Running")
+    with_sidecar = replace(ended(0, 0), phase="Running", lingers=True)
     decision = decided(seen(with_sidecar), status=created(), size=1)
     assert decision.status.phase is Phase.SUCCEEDED
     assert len(decision.delete) == 1
+
+
+def test_a_pod_whose_end_the_kubelet_has_half_told_keeps_its_log() -> None:
+    half_told = replace(ended(0, 0), phase="Running")
+    decision = decided(seen(half_told), status=created(), size=1)
+    assert decision.status.phase is Phase.SUCCEEDED
+    assert not decision.delete
 
 
 @pytest.mark.parametrize(

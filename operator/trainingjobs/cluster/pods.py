@@ -70,6 +70,7 @@ def seen(manifest: Raw) -> PodSeen | None:
         scheduled=bool(spec.get("nodeName")) or _condition(status, "PodScheduled", "True") != {},
         running=phase == "Running" and "running" in main,
         exit=_exit(manifest, status, main),
+        lingers="terminated" in main and _others_run(status),
         waiting=_waiting(status, main),
         unschedulable=_unschedulable(status),
         deletion_requested=_deletion_requested(metadata),
@@ -97,6 +98,15 @@ def _main_state(manifest: Raw, status: Raw) -> Raw:
             state: Raw = item.get("state") or {}
             return state
     return {}
+
+
+def _others_run(status: Raw) -> bool:
+    """True while a sidecar runs; a pod whose containers have all ended is about to be over.
+
+    The kubelet tells of a container's end before it tells of the pod's.
+    """
+    states = [it.get("state") or {} for it in status.get("containerStatuses") or ()]
+    return any("terminated" not in state for state in states)
 
 
 def _exit(manifest: Raw, status: Raw, main: Raw) -> Exit | None:

@@ -36,11 +36,17 @@ class PodSeen:
     scheduled: bool = False
     running: bool = False
     exit: Exit | None = None
+    lingers: bool = False
     waiting: Waiting | None = None
     unschedulable: str | None = None
     deletion_requested: datetime | None = None
     disruption: str | None = None
     noticed_end: datetime | None = None
+
+    @property
+    def holds_resources(self) -> bool:
+        """True until all containers have ended, a sidecar that never does included."""
+        return self.lingers or not self.ended
 
     @property
     def terminating(self) -> bool:

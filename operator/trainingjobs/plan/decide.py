@@ -81,7 +81,7 @@ def _unwanted(case: Case, verdict: Verdict) -> tuple[PodRef, ...]:
         case Step.RESTART:
             return _refs(case.seen.pods)
         case Step.SUSPEND:
-            return _refs(pod for pod in case.seen.pods if _holds_resources(pod))
+            return _refs(pod for pod in case.seen.pods if pod.holds_resources)
         case Step.SUCCEED | Step.FAIL:
             return _cleaned(case.job, case.seen)
 
@@ -105,12 +105,7 @@ def _cleaned(job: TrainingJob, seen: Observed) -> tuple[PodRef, ...]:
         case CleanPodPolicy.ALL:
             return _refs(seen.pods)
         case CleanPodPolicy.RUNNING:
-            return _refs(pod for pod in seen.pods if _holds_resources(pod))
-
-
-def _holds_resources(pod: PodSeen) -> bool:
-    """True until all containers have ended, a sidecar that never does included."""
-    return pod.phase not in {"Succeeded", "Failed"}
+            return _refs(pod for pod in seen.pods if pod.holds_resources)
 
 
 def _refs(pods: Iterable[PodSeen]) -> tuple[PodRef, ...]:
