@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from localcluster import errors
@@ -21,6 +21,19 @@ PULSE: Final = 20.0
 def say(line: str) -> None:
     """Tell one line of progress."""
     print(line, file=sys.stderr, flush=True)
+
+
+def told(work: Callable[[], None]) -> int:
+    """Do the work of a command; its exit code, with what went wrong told in one message."""
+    try:
+        work()
+    except errors.ClusterError as problem:
+        say(f"error: {problem}")
+        return 1
+    except KeyboardInterrupt:
+        say("interrupted; the next call goes on from here")
+        return 130
+    return 0
 
 
 def lasting(seconds: float) -> str:
