@@ -70,15 +70,7 @@ def main(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     command, _ = COMMANDS[options.command]
     os.environ["PATH"] = f"{os.environ.get('PATH', '')}:{packages.SYSTEM_PATH}"
-    try:
-        command(options)
-    except errors.ClusterError as problem:
-        progress.say(f"error: {problem}")
-        return 1
-    except KeyboardInterrupt:
-        progress.say("interrupted; the next call goes on from here")
-        return 130
-    return 0
+    return progress.told(lambda: command(options))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -60,12 +60,7 @@ def main(arguments: Sequence[str]) -> int:
     if len(arguments) != 1 or arguments[0] not in COMMANDS:
         progress.say(f"usage: python -m localcluster.deploy {'|'.join(COMMANDS)}")
         return 2
-    try:
-        COMMANDS[arguments[0]]()
-    except errors.ClusterError as problem:
-        progress.say(f"error: {problem}")
-        return 1
-    return 0
+    return progress.told(COMMANDS[arguments[0]])
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ NEXT = """\
 Next, on this cluster:
   export KUBECONFIG={kubeconfig} PATH={programs}:$PATH
   kubectl get trainingjobs                  # what runs
-  kubectl describe {job}     # conditions, attempts, events
+  kubectl describe {job}           # conditions, attempts, events
   kubectl logs ddp-worker-0              # any rank's log
   kubectl delete {job} && kubectl apply -f {example}
   kubectl delete pod ddp-worker-0        # while it trains: the group starts again, as one
@@ -28,23 +28,21 @@ Next, on this cluster:
 
 def main() -> int:
     """Run the main job; 0 when it succeeded."""
+    return progress.told(_run)
+
+
+def _run() -> None:
     began = time.monotonic()
-    try:
-        succeeded = _train()
-    except errors.ClusterError as problem:
-        progress.say(f"error: {problem}")
-        return 1
+    _train()
+    phase = shell.answer("kubectl", "get", JOB, "--output", "jsonpath={.status.phase}")
+    if phase != "Succeeded":
+        raise errors.ClusterError(f"the job ended as {phase}: kubectl describe {JOB} says why")
     spent = progress.lasting(time.monotonic() - began)
-    print(f"\n{'succeeded' if succeeded else 'FAILED'} after {spent}, from nothing to the end\n")
-    print(
-        NEXT.format(
-            kubeconfig=shell.kubeconfig(), programs=binaries.folder(), job=JOB, example=EXAMPLE
-        )
-    )
-    return 0 if succeeded else 1
+    where = {"kubeconfig": shell.kubeconfig(), "programs": binaries.folder()}
+    print(f"\nsucceeded after {spent} in all\n\n{NEXT.format(job=JOB, example=EXAMPLE, **where)}")
 
 
-def _train() -> bool:
+def _train() -> None:
     progress.say("[1/4] a local Kubernetes")
     choice = choose.wanted()
     progress.say(f"cluster: {choice.kind} ({choice.reason})")
@@ -60,7 +58,6 @@ def _train() -> bool:
     shell.call("kubectl", "get", "pods,services", "-l", _selector())
     shell.call("kubectl", "get", "trainingjobs")
     shell.call("kubectl", "logs", "ddp-master", f"--tail={LOG_LINES}")
-    return _phase() == "Succeeded"
 
 
 def _follow() -> None:
@@ -75,10 +72,6 @@ def _follow() -> None:
 
 def _selector() -> str:
     return f"app.kubernetes.io/instance={JOB.partition('/')[2]}"
-
-
-def _phase() -> str:
-    return shell.answer("kubectl", "get", JOB, "--output", "jsonpath={.status.phase}")
 
 
 if __name__ == "__main__":

@@ -62,19 +62,16 @@ def _load(images: Sequence[Built]) -> None:
 def main(arguments: Sequence[str]) -> int:
     """Carry out one command; 1 with a message when it cannot be done."""
     options = _parser().parse_args(arguments)
-    try:
-        with cache.alone(store.folder() / "lock", "the images"):
-            built = [ensure(catalog.IMAGES[name]) for name in options.names or catalog.IMAGES]
-        if options.command == "load":
-            _load(built)
-    except errors.ClusterError as problem:
-        progress.say(f"error: {problem}")
-        return 1
-    except KeyboardInterrupt:
-        progress.say("interrupted; the next call goes on from here")
-        return 130
+    names = options.names or list(catalog.IMAGES)
+    return progress.told(lambda: _carry_out(names, load=options.command == "load"))
+
+
+def _carry_out(names: Sequence[str], *, load: bool) -> None:
+    with cache.alone(store.folder() / "lock", "the images"):
+        built = [ensure(catalog.IMAGES[name]) for name in names]
+    if load:
+        _load(built)
     print(*built, sep="\n", flush=True)
-    return 0
 
 
 def _parser() -> argparse.ArgumentParser:
