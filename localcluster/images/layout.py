@@ -26,6 +26,18 @@ def pack(folder: pathlib.Path, references: Sequence[str], target: pathlib.Path) 
             archive.add(blob, str(blob.relative_to(folder)), filter=_plain)
 
 
+def names(archive: pathlib.Path) -> dict[str, str]:
+    """The names in an archive and the digest each stands for; none where there is no index.
+
+    It reads the head of the archive alone, so that a loader can ask a node first.
+    """
+    with tarfile.open(archive) as members:
+        found = next((one for one in members if one.name == "index.json"), None)
+        file = members.extractfile(found) if found else None
+        entries = json.load(file)["manifests"] if file else []
+    return {one["annotations"][NAME]: one["digest"] for one in entries if "annotations" in one}
+
+
 def forget(folder: pathlib.Path) -> None:
     """Delete what the newest image of an OCI folder does not need."""
     document = json.loads((folder / "index.json").read_text())

@@ -210,6 +210,7 @@ def test_an_archive_holds_the_newest_image_once_under_every_name(tmp_path: pathl
     assert names[:2] == ["oci-layout", "index.json"]
     assert names[2:] == [f"blobs/sha256/{name}" for name in "mcl"]
     assert [entry["annotations"][layout.NAME] for entry in index["manifests"]] == ["a:1", "a:dev"]
+    assert layout.names(tmp_path / "a.tar") == {"a:1": "sha256:m", "a:dev": "sha256:m"}
 
 
 def test_blobs_of_earlier_images_are_forgotten(tmp_path: pathlib.Path) -> None:
