@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Sequence
 
 from localcluster import errors, nodeconfig, pause, processes, progress
+from localcluster.images import layout
 
 
 def start(starter: processes.Starter, home: nodeconfig.Home, plugins: pathlib.Path) -> None:
@@ -25,11 +26,21 @@ def start(starter: processes.Starter, home: nodeconfig.Home, plugins: pathlib.Pa
 
 
 def load(programs: pathlib.Path, home: nodeconfig.Home, archives: Sequence[pathlib.Path]) -> None:
-    """Import image archives."""
+    """Import the image archives whose images the node does not have yet."""
+    there = _images(programs, home)
     for path in archives:
         if not path.is_file():
             raise errors.ClusterError(f"no such image archive: {path}")
-        progress.quick([*_ctr(programs, home), "images", "import", str(path)])
+        wanted = layout.names(path)
+        if not wanted or not wanted.items() <= there.items():
+            progress.quick([*_ctr(programs, home), "images", "import", str(path)])
+
+
+def _images(programs: pathlib.Path, home: nodeconfig.Home) -> dict[str, str]:
+    """The digest of each image that the node has, by name."""
+    table = progress.quick([*_ctr(programs, home), "images", "list"]).splitlines()[1:]
+    rows = (line.split() for line in table)
+    return {name: digest for name, _, digest, *_ in rows}
 
 
 def _ctr(programs: pathlib.Path, home: nodeconfig.Home) -> list[str]:

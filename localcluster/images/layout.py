@@ -35,7 +35,8 @@ def names(archive: pathlib.Path) -> dict[str, str]:
         found = next((one for one in members if one.name == "index.json"), None)
         file = members.extractfile(found) if found else None
         entries = json.load(file)["manifests"] if file else []
-    return {one["annotations"][NAME]: one["digest"] for one in entries if "annotations" in one}
+    named = [one for one in entries if NAME in one.get("annotations", {})]
+    return {one["annotations"][NAME]: one["digest"] for one in named}
 
 
 def forget(folder: pathlib.Path) -> None:
