@@ -112,7 +112,7 @@ class Embedded:
         programs = binaries.ensure(["ctr"])
         for node in self._running():
             runtime.load(programs, nodeconfig.Home(self.at, node), archives)
-            progress.say(f"{node.name}: imported {', '.join(path.name for path in archives)}")
+            progress.say(f"{node.name}: has {', '.join(path.name for path in archives)}")
 
     def _running(self) -> list[places.Node]:
         names = {record.name for record in processes.read(self.at.records)}
