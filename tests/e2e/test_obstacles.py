@@ -15,7 +15,7 @@ def _with(template: Manifest, **spec: object) -> Manifest:
 def test_no_node_fits(lab: Namespace) -> None:
     template = _with(jobs.a_template(), nodeSelector={"example.com/nowhere": "true"})
     lab.apply(jobs.a_job("nowhere", 2, template))
-    status = lab.wait_for("nowhere", lambda status: "node selector" in status.get("message", ""))
+    status = lab.wait_for("nowhere", lambda status: "node affinity/selector" in status.get("message", ""))
     assert status["phase"] == "Pending"
     assert status["ready"] == "0/2"
     assert "cannot be scheduled" in status["message"]
