@@ -241,6 +241,29 @@ def test_a_back_off_is_waited_out_and_told() -> None:
     assert len(decided(seen(), status=waiting.status, now=at(10)).create) == 3
 
 
+@pytest.mark.parametrize(
+    ("said", "phase"),
+    [
+        pytest.param("no shard 17 of 40", Phase.FAILED, id="the same words, but for numbers"),
+        pytest.param("something new", Phase.RESTARTING, id="other words"),
+        pytest.param("", Phase.RESTARTING, id="no words: nothing to compare"),
+    ],
+)
+def test_a_rank_that_dies_the_same_way_again_and_again_is_given_up(said: str, phase: Phase) -> None:
+    death = Failure(
+        rank=1, pod="mnist-worker-0", exit_code=3, reason="Error", message="no shard 4 of 40"
+    )
+    past = [
+        Attempt(attempt=n, end_time=at(-200), reason="Error", failure=death) for n in range(1, 5)
+    ]
+    status = created(attempt=5, attempts=past, restarts=4)
+    pods = [a_pod(0, attempt=5), ended(1, 3, attempt=5, reason="Error", message=said)]
+    told = decided(seen(*pods), status=status, maxRestarts=100, size=2).status
+    assert told.phase is phase
+    if phase is Phase.FAILED:
+        assert "the same failure 5 times in a row, restarted 4 of 100 times" in told.message
+
+
 def test_suspending_deletes_and_resuming_starts_a_new_attempt() -> None:
     pods = [a_pod(rank) for rank in range(3)]
     suspended = decided(seen(*pods), status=created(), suspend=True)

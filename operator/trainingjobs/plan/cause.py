@@ -6,14 +6,15 @@ times) a rank that complains of a lost peer comes after one that does not.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import takewhile
 
 from trainingjobs.model import names, ranks
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import PodSeen
-from trainingjobs.model.status import MAX_MESSAGE, Failure
+from trainingjobs.model.status import MAX_MESSAGE, Attempt, Failure
 
 SETTLE = timedelta(seconds=1.5)
 """How long the news of a failure may lag behind the news of what it caused."""
@@ -23,6 +24,7 @@ _LOST_PEER = re.compile(
     r"|remote process exited|nccl.{0,40}(abort|timeout|remote)|peer.{0,20}(gone|lost|down)",
     re.IGNORECASE,
 )
+_DIGITS = re.compile(r"\d+")
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
@@ -60,9 +62,27 @@ def unsettled(pods: Mapping[int, PodSeen], now: datetime) -> datetime | None:
     return due if now < due else None
 
 
+def repeats(history: Sequence[Attempt], failure: Failure) -> int:
+    """How often in a row, with this one, a rank has ended an attempt in the same way."""
+    same = takewhile(lambda past: _alike(past.failure, failure), reversed(history))
+    return 1 + sum(1 for _ in same)
+
+
 def succeeded(pod: PodSeen) -> bool:
     """True when the rank did its work: ended with 0, and not because it was told to go."""
     return pod.succeeded and not _told_to_go(pod)
+
+
+def _alike(one: Failure | None, other: Failure) -> bool:
+    if one is None or not other.message:
+        return False
+    return _trace(one) == _trace(other)
+
+
+def _trace(failure: Failure) -> tuple[int, int | None, str, str]:
+    """What tells two deaths apart; addresses and times in the last line differ each time."""
+    last = failure.message.strip().rsplit("\n", 1)[-1]
+    return failure.rank, failure.exit_code, failure.reason, _DIGITS.sub("0", last)
 
 
 def _has_fallen(pod: PodSeen) -> bool:

@@ -17,10 +17,12 @@ from trainingjobs.model.status import Phase
 from trainingjobs.model.times import write_time
 from trainingjobs.model.verdict import Charge, Step, Verdict
 from trainingjobs.plan import timing
-from trainingjobs.plan.cause import Cause, first_cause, succeeded
+from trainingjobs.plan.cause import Cause, first_cause, repeats, succeeded
 from trainingjobs.status import conditions, moves, sentences
 from trainingjobs.status.standing import succeeded_ranks
 
+HOPELESS_REPEATS = 5
+"""So many failures of one rank with one exit code and one last line: another try is a waste."""
 _HOPELESS = {"InvalidImageName", "ErrImageNeverPull"}
 
 
@@ -132,9 +134,17 @@ def _fallen(case: Case) -> Verdict | None:
         return _restart(case, cause, Charge.NOTHING)
     if action is FailureAction.FAIL:
         return _fail(case, cause, "FailureRule", "a failure rule ends the job")
+    return _charged(case, cause)
+
+
+def _charged(case: Case, cause: Cause) -> Verdict:
+    """Another try, while there is budget and hope."""
+    spent = f"restarted {case.job.status.restarts} of {case.job.spec.max_restarts} times"
     if case.job.status.restarts >= case.job.spec.max_restarts:
-        spent = f"restarted {case.job.status.restarts} of {case.job.spec.max_restarts} times"
         return _fail(case, cause, "MaxRestartsExceeded", spent)
+    if repeats(case.job.status.attempts, cause.failure) >= HOPELESS_REPEATS:
+        again = f"the same failure {HOPELESS_REPEATS} times in a row, {spent}"
+        return _fail(case, cause, "CrashLoop", again)
     return _restart(case, cause, Charge.RESTARTS)
 
 
