@@ -16,13 +16,13 @@ from trainingjobs.cluster import status as statuses
 from trainingjobs.cluster.apply import Applier
 from trainingjobs.cluster.backoff import Backoff
 from trainingjobs.cluster.events import Recorder
-from trainingjobs.cluster.observe import Observer
+from trainingjobs.cluster.observe import observe
 from trainingjobs.cluster.pace import Pace
 from trainingjobs.cluster.refusals import Refusals
 from trainingjobs.cluster.store import Key, Manifest, Store
 from trainingjobs.model.job import Invalid, TrainingJob, parse
 from trainingjobs.model.notice import Notice
-from trainingjobs.model.observed import Observed, Problem
+from trainingjobs.model.observed import Problem
 from trainingjobs.plan.decide import decide
 from trainingjobs.plan.decision import Decision
 from trainingjobs.status.notices import notices
@@ -36,7 +36,6 @@ class Hands:
     """All that reaches out to the API server on behalf of a job."""
 
     store: Store
-    observer: Observer
     applier: Applier
     writer: statuses.Writer
     recorder: Recorder
@@ -79,7 +78,7 @@ class Reconciler:
     async def _act(self, job: TrainingJob) -> Decision:
         """Make what is missing; the decision about what is there then."""
         held = self._hands.refusals.standing(job)
-        decision = self._decide(job, await self._hands.observer.observe(job), held)
+        decision = self._decide(job, held)
         if held:
             return decision
         if not decision.create:
@@ -87,10 +86,10 @@ class Reconciler:
             return decision
         refused = await self._create(job, decision)
         self._hands.refusals.note(job, refused)
-        return self._decide(job, self._hands.observer.remembered(job), refused)
+        return self._decide(job, refused)
 
-    def _decide(self, job: TrainingJob, seen: Observed, problems: tuple[Problem, ...]) -> Decision:
-        seen = dataclasses.replace(seen, problems=problems)
+    def _decide(self, job: TrainingJob, problems: tuple[Problem, ...]) -> Decision:
+        seen = dataclasses.replace(observe(self._hands.store, job), problems=problems)
         return decide(job, seen, self._hands.clock(), self._domain)
 
     async def _create(self, job: TrainingJob, decision: Decision) -> tuple[Problem, ...]:
@@ -130,7 +129,7 @@ class Reconciler:
 
     def _next_look(self, job: TrainingJob, decision: Decision) -> datetime | None:
         now = self._hands.clock()
-        waits = [self._hands.pace.seconds_left(job.uid), self._hands.observer.seconds_left(job)]
+        waits = [self._hands.pace.seconds_left(job.uid)]
         if decision.create:
             pause = self._hands.refusals.seconds_left(job.uid)
             waits.append(_UNFINISHED_SECONDS if pause is None else pause)
@@ -159,8 +158,8 @@ class Reconciler:
 
     def _forget(self, uid: str) -> None:
         self._complained.pop(uid, None)
-        for memory in (self._hands.refusals, self._hands.pace, self._hands.observer):
-            memory.forget(uid)
+        self._hands.refusals.forget(uid)
+        self._hands.pace.forget(uid)
 
 
 def _about(job: TrainingJob) -> dict[str, str | int]:

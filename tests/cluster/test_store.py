@@ -156,21 +156,27 @@ def test_the_service_comes_and_goes(store: Store) -> None:
     assert not store.has_service(UID)
 
 
-def test_lists_hold_for_one_job_alone(store: Store) -> None:
-    store.put_job(a_body())
+def test_what_a_list_of_children_lacks_is_gone(store: Store) -> None:
     foreign = raw_pod(1, metadata={"ownerReferences": [owner(uid="other", name="other")]})
-    store.put(foreign)
-    store.put(raw_pod(0, version="5"))
-    store.replace_pods(UID, [raw_pod(2, version="6"), foreign], "7")
-    store.replace_services(UID, [{**raw_service(), "kind": None}], "7")
-    assert [pod.rank for pod in store.pods_of(UID)] == [2]
-    assert [pod.rank for pod in store.pods_of("other")] == [1]
+    for child in (foreign, raw_pod(0, version="5"), raw_service()):
+        store.put(child)
+    assert store.drop_absent_children("Pod", None, {"pod-1"}, "7") == [KEY]
+    assert store.pods_of(UID) == ()
+    assert len(store.pods_of("other")) == 1
     assert store.has_service(UID)
+    assert store.drop_absent_children("Service", "lab", set(), "7") == [KEY]
+    assert not store.has_service(UID)
+
+
+def test_a_list_of_another_namespace_says_nothing(store: Store) -> None:
+    store.put(raw_pod(0, version="5"))
+    assert store.drop_absent_children("Pod", "elsewhere", set(), "7") == []
+    assert len(store.pods_of(UID)) == 1
 
 
 def test_a_list_does_not_remove_what_is_younger(store: Store) -> None:
     store.put(raw_pod(0, version="9"))
-    store.replace_pods(UID, [], "8")
+    assert store.drop_absent_children("Pod", None, set(), "8") == []
     assert len(store.pods_of(UID)) == 1
 
 

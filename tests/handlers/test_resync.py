@@ -9,6 +9,7 @@ from cluster.fakeapi import FakeApi
 from handlers.instant import run
 from trainingjobs.cluster import paths
 from trainingjobs.cluster.errors import ApiError
+from trainingjobs.cluster.observe import Sweep
 from trainingjobs.cluster.store import Store
 from trainingjobs.handlers.health import Ear, Health
 from trainingjobs.handlers.resync import Resync
@@ -33,6 +34,13 @@ class Round:
             health=self.health,
             wake=self.woken.append,
             namespaces=namespaces,
+            sweep=Sweep(
+                api=self.api,  # type: ignore[arg-type]
+                store=self.store,
+                wake=self.woken.append,
+                namespaces=namespaces,
+            ),
+            sweep_seconds=300.0,
         )
 
 
@@ -46,7 +54,6 @@ async def test_what_the_watch_did_not_tell_is_found(here: Round) -> None:
     await here.resync.once()
     await here.resync.once()
     assert here.woken == [KEY]
-    assert here.health.ready
     assert here.ear.deaf
 
 
@@ -71,19 +78,49 @@ def test_without_namespaces_the_cluster_is_listed() -> None:
     assert here.api.calls == [("GET", "/apis/trainingjob.dev/v1/trainingjobs")]
 
 
-def test_it_goes_on_when_the_server_is_out() -> None:
+def out(here: Round) -> None:
+    """The API server does not answer."""
+    here.api.refuse = lambda *_: ApiError(503, "ServiceUnavailable", "out")
+
+
+def test_it_is_ready_when_everything_was_listed_once() -> None:
+    async def scenario() -> None:
+        here = Round()
+        out(here)
+        task = asyncio.create_task(here.resync.begin())
+        await asyncio.sleep(12)
+        assert not here.health.ready
+        assert len(here.api.calls) == 3
+        here.api.refuse = lambda *_: None
+        await task
+        assert here.health.ready
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("loop", "seconds", "calls"),
+    [("list_jobs", 130, 2), ("list_jobs", 12, 0), ("sweep_children", 31, 2)],
+    ids=["every minute", "not at once", "pods and services soon"],
+)
+def test_it_lists_again_and_again(loop: str, seconds: float, calls: int) -> None:
     async def scenario() -> int:
         here = Round()
-        served = asyncio.Event()
-        task = asyncio.create_task(here.resync.run(served))
-        await asyncio.sleep(100)
-        assert not here.api.calls
-        here.api.refuse = lambda *_: ApiError(503, "ServiceUnavailable", "out")
-        served.set()
-        await asyncio.sleep(12)
-        here.api.refuse = lambda *_: None
-        await asyncio.sleep(70)
+        task = asyncio.create_task(getattr(here.resync, loop)())
+        await asyncio.sleep(seconds)
         task.cancel()
         return len(here.api.calls)
 
-    assert run(scenario()) == 5
+    assert run(scenario()) == calls
+
+
+def test_it_goes_on_when_the_server_is_out() -> None:
+    async def scenario() -> int:
+        here = Round()
+        out(here)
+        task = asyncio.create_task(here.resync.list_jobs())
+        await asyncio.sleep(60 + 5 + 5 + 1)
+        task.cancel()
+        return len(here.api.calls)
+
+    assert run(scenario()) == 3

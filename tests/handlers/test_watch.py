@@ -47,6 +47,11 @@ def test_a_job_that_is_gone_wakes_to_be_forgotten(house: House) -> None:
 @pytest.mark.parametrize("child", [raw_pod(), raw_service()], ids=["pod", "service"])
 def test_a_child_wakes_its_job(house: House, child: dict[str, Any]) -> None:
     house.bells.child("ADDED", child)
+    assert not house.woken, "a job that is not known yet will be woken by its own event"
+    house.bells.child("DELETED", child)
+    house.store.put_job(a_body())
+    child["metadata"]["uid"] = "another"
+    house.bells.child("ADDED", child)
     house.bells.child("MODIFIED", child)
     house.bells.child("DELETED", child)
     assert house.woken == [KEY, KEY]

@@ -30,13 +30,13 @@ def job_status(namespace: str, name: str) -> str:
     return f"{job(namespace, name)}/status"
 
 
-def pods(namespace: str) -> str:
-    """The pods of a namespace."""
+def pods(namespace: str | None = None) -> str:
+    """The pods of a namespace, or of the cluster."""
     return _namespaced(CORE_ROOT, namespace, "pods")
 
 
-def services(namespace: str) -> str:
-    """The services of a namespace."""
+def services(namespace: str | None = None) -> str:
+    """The services of a namespace, or of the cluster."""
     return _namespaced(CORE_ROOT, namespace, "services")
 
 

@@ -45,12 +45,6 @@ def owner(manifest: Raw) -> Raw | None:
     return None
 
 
-def job_key(manifest: Raw) -> tuple[str, str] | None:
-    """Namespace and name of the job that owns the object."""
-    reference = owner(manifest)
-    return None if reference is None else (manifest["metadata"]["namespace"], reference["name"])
-
-
 def seen(manifest: Raw) -> PodSeen | None:
     """The pod as decisions see it; None when it is no rank of a TrainingJob."""
     metadata, spec = manifest["metadata"], manifest.get("spec") or {}

@@ -6,7 +6,7 @@ but on the resources.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -27,8 +27,13 @@ _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 class Family:
     """What one job owns."""
 
+    key: Key
     pods: Shelf[PodSeen] = field(default_factory=Shelf)
     services: Shelf[str] = field(default_factory=Shelf)
+
+    def shelf(self, kind: str | None) -> Shelf[PodSeen] | Shelf[str]:
+        """The objects of one kind."""
+        return self.services if kind == "Service" else self.pods
 
     @property
     def empty(self) -> bool:
@@ -82,69 +87,71 @@ class Store:
 
     def put(self, manifest: Manifest) -> Key | None:
         """Take in a pod or service of a job; the job's key when that was news."""
-        reference = pods.owner(manifest)
-        if reference is None:
+        family = self._family_of(manifest)
+        if family is None:
             return None
-        family = self._family(reference["uid"])
         uid, version = manifest["metadata"]["uid"], version_of(manifest)
         if manifest.get("kind") == "Service":
             news = family.services.put(uid, version, manifest["metadata"]["name"])
         else:
             pod = self._noticed(family, manifest)
             news = pod is not None and family.pods.put(uid, version, pod)
-        return pods.job_key(manifest) if news else None
+        return family.key if news else None
 
     def take(self, manifest: Manifest) -> bool:
         """Take in a pod or service; true when it now counts as there."""
         self.put(manifest)
-        family = self._family((pods.owner(manifest) or {}).get("uid", ""))
-        uid = manifest["metadata"]["uid"]
-        return family.pods.get(uid) is not None or family.services.get(uid) is not None
+        family = self._family_of(manifest)
+        if family is None:
+            return False
+        return family.shelf(manifest.get("kind")).get(manifest["metadata"]["uid"]) is not None
 
     def drop(self, manifest: Manifest) -> Key | None:
         """Take in that a pod or service is gone; the job's key where it has one."""
-        reference = pods.owner(manifest)
-        if reference is None:
+        reference, family = pods.owner(manifest), self._family_of(manifest)
+        if reference is None or family is None:
             return None
-        family = self._family(reference["uid"])
-        uid, version = manifest["metadata"]["uid"], version_of(manifest)
-        if manifest.get("kind") == "Service":
-            family.services.bury(uid, version)
-        else:
-            family.pods.bury(uid, version)
+        shelf = family.shelf(manifest.get("kind"))
+        shelf.bury(manifest["metadata"]["uid"], version_of(manifest))
         self._tidy(reference["uid"])
-        return pods.job_key(manifest)
+        return family.key
 
     def lost_pod(self, job_uid: str, uid: str) -> None:
         """Take in that the API server knows no pod of this uid any more."""
-        self._family(job_uid).pods.bury(uid)
+        if job_uid in self._families:
+            self._families[job_uid].pods.bury(uid)
 
-    def replace_pods(self, job_uid: str, listed: Sequence[Manifest], version: str) -> None:
-        """Take in a complete list of a job's pods."""
-        mine = self._take(job_uid, listed)
-        shelf = self._family(job_uid).pods
-        shelf.bury_absent(shelf.uids(), mine, version)
-
-    def replace_services(self, job_uid: str, listed: Sequence[Manifest], version: str) -> None:
-        """Take in a complete list of a job's services."""
-        mine = self._take(job_uid, [{**item, "kind": "Service"} for item in listed])
-        shelf = self._family(job_uid).services
-        shelf.bury_absent(shelf.uids(), mine, version)
+    def drop_absent_children(
+        self, kind: str, namespace: str | None, present: AbstractSet[str], version: str
+    ) -> list[Key]:
+        """Take in a complete list of pods or services; the jobs that have lost some."""
+        changed = []
+        for job_uid, family in list(self._families.items()):
+            if namespace not in {None, family.key[0]}:
+                continue
+            shelf = family.shelf(kind)
+            if shelf.bury_absent(shelf.uids(), present, version):
+                changed.append(family.key)
+                self._tidy(job_uid)
+        return changed
 
     def pods_of(self, job_uid: str) -> tuple[PodSeen, ...]:
         """The pods of a job by rank."""
-        family = self._families.get(job_uid, Family())
-        return tuple(sorted(family.pods, key=lambda pod: (pod.rank, pod.attempt)))
+        family = self._families.get(job_uid)
+        found = () if family is None else family.pods
+        return tuple(sorted(found, key=lambda pod: (pod.rank, pod.attempt)))
 
     def has_service(self, job_uid: str) -> bool:
         """True when the job's service is there."""
-        return len(self._families.get(job_uid, Family()).services) > 0
+        family = self._families.get(job_uid)
+        return family is not None and len(family.services) > 0
 
-    def _take(self, job_uid: str, listed: Sequence[Manifest]) -> set[str]:
-        mine = [item for item in listed if (pods.owner(item) or {}).get("uid") == job_uid]
-        for item in mine:
-            self.put(item)
-        return {item["metadata"]["uid"] for item in mine}
+    def _family_of(self, manifest: Manifest) -> Family | None:
+        reference = pods.owner(manifest)
+        if reference is None:
+            return None
+        key = manifest["metadata"]["namespace"], reference["name"]
+        return self._families.setdefault(reference["uid"], Family(key))
 
     def _noticed(self, family: Family, manifest: Manifest) -> PodSeen | None:
         """The pod with the time when its end was first seen, by our own clock."""
@@ -154,9 +161,6 @@ class Store:
         before = family.pods.get(pod.uid)
         at = None if before is None else before.noticed_end
         return dataclasses.replace(pod, noticed_end=at or self._clock())
-
-    def _family(self, job_uid: str) -> Family:
-        return self._families.setdefault(job_uid, Family())
 
     def _forget(self, uid: str, key: Key) -> None:
         if self._jobs.get(uid) is not None:

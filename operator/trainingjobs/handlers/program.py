@@ -16,7 +16,7 @@ from trainingjobs.cluster.api import Api
 from trainingjobs.cluster.apply import Applier
 from trainingjobs.cluster.errors import ApiError
 from trainingjobs.cluster.events import Recorder
-from trainingjobs.cluster.observe import Observer
+from trainingjobs.cluster.observe import Sweep
 from trainingjobs.cluster.status import Writer
 from trainingjobs.cluster.store import Key, Store
 from trainingjobs.handlers import process
@@ -48,6 +48,7 @@ class Program:
         self._metrics = Metrics(self._store)
         self._reconciler = Reconciler(self._hands(), settings.cluster_domain)
         self._queue: Queue[Key] = Queue(self._look)
+        self._resync = self._lists()
         self._probes = Probes(self._health, self._metrics)
         self._served = asyncio.Event()
         self._stop = asyncio.Event()
@@ -66,10 +67,7 @@ class Program:
         await self._probes.start(self._settings.port)
         # what is started before kopf is left alone by it when it stops
         self._queue.start()
-        self._tasks = [
-            asyncio.create_task(self._resync().run(self._served)),
-            asyncio.create_task(self._check_health()),
-        ]
+        self._tasks = [asyncio.create_task(it) for it in (self._keep_true(), self._check_health())]
         try:
             await kopf.operator(
                 registry=self._registry(info),
@@ -88,20 +86,29 @@ class Program:
         instance = os.environ.get("POD_NAME") or socket.gethostname()
         return Hands(
             store=self._store,
-            observer=Observer(self._api, self._store, settings.resync_seconds, time.monotonic),
             applier=Applier(self._api, self._store, settings.parallel_writes),
             writer=Writer(self._api, self._store),
             recorder=Recorder(self._api, _now, instance),
         )
 
-    def _resync(self) -> Resync:
+    async def _keep_true(self) -> None:
+        """Keep the store in line with the API server, from the first list on."""
+        await self._served.wait()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._resync.list_jobs())
+            group.create_task(self._resync.sweep_children())
+
+    def _lists(self) -> Resync:
+        namespaces, wake = self._settings.namespaces, self._queue.wake
         return Resync(
             api=self._api,
             store=self._store,
             ear=self._ear,
             health=self._health,
-            wake=self._queue.wake,
-            namespaces=self._settings.namespaces,
+            wake=wake,
+            namespaces=namespaces,
+            sweep=Sweep(api=self._api, store=self._store, wake=wake, namespaces=namespaces),
+            sweep_seconds=self._settings.resync_seconds,
         )
 
     def _registry(self, info: kopf.ConnectionInfo) -> kopf.OperatorRegistry:
@@ -115,6 +122,8 @@ class Program:
         @kopf.on.startup(registry=registry)
         async def startup(**_: Any) -> None:
             await self._until_served(info.server)
+            await self._resync.begin()
+            self._served.set()
 
         @kopf.on.cleanup(registry=registry)
         async def cleanup(**_: Any) -> None:
@@ -123,13 +132,12 @@ class Program:
         return registry
 
     async def _until_served(self, server: str) -> None:
-        """Wait for the resource definition: it may be installed together with us."""
+        """Wait for the resource definition, which may be installed together with us."""
         _LOG.info("talking to %s", server)
-        while not self._served.is_set():
-            if await self._is_served():
-                self._served.set()
-            else:
-                await asyncio.sleep(_CHECK_SECONDS)
+        served = await self._is_served()
+        while not served:
+            await asyncio.sleep(_CHECK_SECONDS)
+            served = await self._is_served()
 
     async def _is_served(self) -> bool:
         name = f"{labels.PLURAL}.{labels.GROUP}"
@@ -141,6 +149,8 @@ class Program:
         return any(item["name"] == labels.PLURAL for item in found["resources"])
 
     async def _look(self, key: Key) -> float | None:
+        # nothing is decided before everything that is there has been listed once
+        await self._served.wait()
         before, started = phase_of(self._store.job(key)), time.perf_counter()
         outcome = "error"
         try:

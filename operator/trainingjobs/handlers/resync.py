@@ -1,19 +1,25 @@
-"""Lists all jobs every minute: what the watch lost is found, and a deaf watch is noticed."""
+"""Lists everything from time to time: what a watch lost is found, and a deaf one is noticed.
+
+Jobs are few and are listed every minute; their pods are many and are swept less often.
+"""
 
 import asyncio
 import logging
-from collections.abc import Callable
+import random
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
 from trainingjobs.cluster import paths
 from trainingjobs.cluster.api import Api
 from trainingjobs.cluster.errors import ApiError
+from trainingjobs.cluster.observe import Sweep
 from trainingjobs.cluster.shelf import version_of
 from trainingjobs.cluster.store import Key, Store
 from trainingjobs.handlers.health import Ear, Health
 
 SECONDS = 60.0
+SECOND_LOOK_SECONDS = 30.0
 _RETRY_SECONDS = 5.0
 _LOG = logging.getLogger(__name__)
 
@@ -28,13 +34,28 @@ class Resync:
     health: Health
     wake: Callable[[Key], None]
     namespaces: tuple[str, ...]
+    sweep: Sweep
+    sweep_seconds: float
 
-    async def run(self, may_begin: asyncio.Event) -> None:
-        """List again and again, until cancelled."""
-        await may_begin.wait()
+    async def begin(self) -> None:
+        """Fill the store, however long the API server takes to let us."""
+        while not self.health.ready:
+            self.health.ready = await _try(self.once) and await _try(self.sweep.once)
+            await asyncio.sleep(0 if self.health.ready else _RETRY_SECONDS)
+
+    async def list_jobs(self) -> None:
+        """List the jobs again and again, until cancelled."""
+        pause = SECONDS
         while True:
-            pause = SECONDS if await self._try() else _RETRY_SECONDS
             await asyncio.sleep(pause)
+            pause = SECONDS if await _try(self.once) else _RETRY_SECONDS
+
+    async def sweep_children(self) -> None:
+        """Sweep soon, for what vanished before the watches began, and then again and again."""
+        pause = min(SECOND_LOOK_SECONDS, self.sweep_seconds)
+        while True:
+            await asyncio.sleep(pause * random.uniform(0.75, 1.0))  # noqa: S311 - spreads load
+            pause = self.sweep_seconds if await _try(self.sweep.once) else _RETRY_SECONDS
 
     async def once(self) -> None:
         """List the jobs of all served namespaces.
@@ -46,15 +67,6 @@ class Resync:
         for namespace in self.namespaces or (None,):
             listed += await self._list(namespace)
         self.ear.compare(listed)
-        self.health.ready = True
-
-    async def _try(self) -> bool:
-        try:
-            await self.once()
-        except ApiError as error:
-            _LOG.warning("the jobs could not be listed: %s", error)
-            return False
-        return True
 
     async def _list(self, namespace: str | None) -> list[dict[str, Any]]:
         """Take in what is listed; only the identities are kept."""
@@ -71,3 +83,12 @@ class Resync:
         for key in self.store.drop_absent(namespace, listed.keys(), version):
             self.wake(key)
         return list(listed.values())
+
+
+async def _try(listing: Callable[[], Awaitable[None]]) -> bool:
+    try:
+        await listing()
+    except ApiError as error:
+        _LOG.warning("a list could not be made: %s", error)
+        return False
+    return True

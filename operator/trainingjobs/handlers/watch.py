@@ -52,7 +52,7 @@ class Doorbells:
     def child(self, kind: str | None, body: dict[str, Any]) -> None:
         """A pod or a service of a job changed, or is gone."""
         key = self.store.drop(body) if kind == _DELETED else self.store.put(body)
-        if key is not None:
+        if key is not None and self.store.job(key) is not None:
             self.wake(key)
 
 
