@@ -29,6 +29,8 @@ class World:
     service: bool = False
     deleted: bool = False
     serial: int = 0
+    outside: bool = False
+    """Whether a rank was ever started that its group does not have."""
     writes: list[Status] = field(default_factory=list)
     starts: list[tuple[int, int]] = field(default_factory=list)
 
@@ -118,6 +120,7 @@ class World:
         rank = int(metadata["labels"][labels.RANK])
         attempt = int(metadata["labels"][labels.ATTEMPT])
         self.starts.append((attempt, rank))
+        self.outside |= rank >= self.job.size
         self.pods[metadata["name"]] = PodSeen(
             name=metadata["name"], uid=f"uid-{self.serial}", rank=rank, attempt=attempt
         )

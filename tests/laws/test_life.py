@@ -11,6 +11,7 @@ from builders import a_job
 from trainingjobs.model.status import Phase, Status
 from world import World
 
+SUSPENDED = Phase.SUSPENDED
 RANKS = st.integers(min_value=0, max_value=4)
 
 
@@ -23,10 +24,12 @@ class Life(RuleBasedStateMachine):
         size=st.integers(min_value=1, max_value=5),
         restarts=st.integers(min_value=0, max_value=2),
         policy=st.sampled_from(["Running", "All", "None"]),
+        elastic=st.booleans(),
     )
-    def apply(self, size: int, restarts: int, policy: str) -> None:
+    def apply(self, size: int, restarts: int, policy: str, elastic: bool) -> None:
         """The user applies a job."""
-        self.world = World(a_job(size, maxRestarts=restarts, cleanPodPolicy=policy))
+        sizes = {"elastic": {"minInstances": 1, "maxInstances": 5}} if elastic else {}
+        self.world = World(a_job(size, maxRestarts=restarts, cleanPodPolicy=policy, **sizes))
         self.told: Status = self.world.job.status
         self.first_final: Status | None = None
 
@@ -85,6 +88,14 @@ class Life(RuleBasedStateMachine):
         job = self.world.job
         self.world.job = replace(job, spec=job.spec.model_copy(update={"suspend": suspend}))
 
+    @rule(size=st.integers(min_value=1, max_value=5))
+    def scale(self, size: int) -> None:
+        """The user scales an elastic job, or a suspended one."""
+        spec = self.world.job.spec
+        if spec.elastic is not None or (spec.suspend and self.world.job.status.phase is SUSPENDED):
+            changed = spec.model_copy(update={"parallel_instances": size})
+            self.world.job = replace(self.world.job, spec=changed)
+
     @rule()
     def rest(self) -> None:
         """Left alone, the job comes to rest; carried out, a decision leaves nothing to do."""
@@ -116,8 +127,10 @@ class Life(RuleBasedStateMachine):
 
     @invariant()
     def each_start_is_of_a_rank_of_the_group(self) -> None:
-        """Ranks are 0 to N-1."""
-        assert {rank for _, rank in self.world.starts} <= set(range(self.world.job.size))
+        """Ranks are 0 to N-1, and no rank starts twice while its first pod lives."""
+        living = {pod.rank for pod in self.world.pods.values() if not pod.ended}
+        assert living <= set(range(5))
+        assert not self.world.outside
 
     @invariant()
     def counters_only_grow(self) -> None:
@@ -133,9 +146,8 @@ class Life(RuleBasedStateMachine):
     def counts_add_up(self) -> None:
         """Every instance is counted once."""
         status = self.world.job.status
-        if status.phase is not None:
-            counts = status.instances.model_dump().values()
-            assert sum(counts) == self.world.job.size
+        counts = status.instances.model_dump().values()
+        assert str(sum(counts)) == (status.ready.partition("/")[2] or "0")
 
     @invariant()
     def the_end_is_the_end(self) -> None:

@@ -72,7 +72,7 @@ def test_a_foreign_condition_stays() -> None:
 def test_every_rank_is_counted_once_in_whatever_order(kinds: list, order: list[int]) -> None:  # type: ignore[type-arg]
     pods = [kind(rank) for rank, kind in enumerate(kinds)]
     shuffled = [pods[index] for index in order if index < len(pods)]
-    found = [standing(a_job(5), seen(*some), 1, frozenset()) for some in (pods, shuffled)]
+    found = [standing(5, seen(*some), 1, frozenset()) for some in (pods, shuffled)]
     assert sum(found[0].counts.model_dump().values()) == 5
     assert found[0].counts == found[1].counts
 

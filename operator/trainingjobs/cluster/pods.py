@@ -68,6 +68,7 @@ def seen(manifest: Raw) -> PodSeen | None:
         waiting=_waiting(status, main),
         unschedulable=_unschedulable(status),
         deletion_requested=_deletion_requested(metadata),
+        deletion_due=parse_time(metadata.get("deletionTimestamp")),
         disruption=_disruption(status),
     )
 

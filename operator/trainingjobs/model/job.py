@@ -29,7 +29,12 @@ class TrainingJob:
 
     @property
     def size(self) -> int:
-        """Number of instances: one master and the workers."""
+        """Number of instances: one master and the workers.
+
+        An elastic group keeps the size that its attempt was planned with.
+        """
+        if self.spec.elastic is not None and self.status.group_size:
+            return self.status.group_size
         return self.spec.parallel_instances
 
     @property

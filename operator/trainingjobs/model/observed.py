@@ -40,6 +40,7 @@ class PodSeen:
     waiting: Waiting | None = None
     unschedulable: str | None = None
     deletion_requested: datetime | None = None
+    deletion_due: datetime | None = None
     disruption: str | None = None
     noticed_end: datetime | None = None
 

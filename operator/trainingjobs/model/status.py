@@ -100,6 +100,17 @@ class Status(Model):
     attempt: Count = Field(default=0, description="The attempt that runs, from 1.")
     restarts: Count = Field(default=0, description="Restarts charged to maxRestarts.")
     disruptions: Count = Field(default=0, description="Restarts that the cluster caused.")
+    group_size: Count = Field(
+        default=0,
+        description="Instances of this attempt; an elastic job may have fewer than it asks for.",
+    )
+    group_asked: Count = Field(
+        default=0, description="PARALLEL_INSTANCES when this attempt was planned."
+    )
+    placement_timeouts: Count = Field(
+        default=0,
+        description="Groups released in a row because only a part of them found room.",
+    )
     start_time: datetime | None = Field(default=None, description="When pods were first allowed.")
     attempt_start_time: datetime | None = Field(
         default=None, description="When this attempt was allowed to start."

@@ -40,5 +40,7 @@ class Verdict:
     charge: Charge = Charge.NOTHING
     until: datetime | None = None
     """When a wait ends by itself."""
+    size: int | None = None
+    """Instances of the next attempt, where they are not what the spec asks for."""
     done: frozenset[int] = frozenset()
     """Ranks that have succeeded in the attempt that ran until now."""

@@ -9,10 +9,12 @@ from datetime import datetime
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import Observed, PodSeen
 from trainingjobs.model.spec import CleanPodPolicy, Manifest
+from trainingjobs.model.status import Phase
 from trainingjobs.model.verdict import Step, Verdict
 from trainingjobs.plan import cause, manifests, timing
+from trainingjobs.plan.case import Case, cause_of
 from trainingjobs.plan.decision import Decision, PodRef
-from trainingjobs.plan.judge import Case, cause_of, judge
+from trainingjobs.plan.judge import judge
 from trainingjobs.status.report import noted, report
 
 
@@ -41,7 +43,7 @@ def decide(job: TrainingJob, seen: Observed, now: datetime, domain: str) -> Deci
         check=_samples(case, domain) if create and not seen.service else (),
         create=create,
         delete=_unwanted(case, verdict),
-        wake_at=_wake_at(job, verdict, now),
+        wake_at=_wake_at(case, verdict, status.phase),
     )
 
 
@@ -112,11 +114,17 @@ def _refs(pods: Iterable[PodSeen]) -> tuple[PodRef, ...]:
     return tuple(PodRef(name=pod.name, uid=pod.uid) for pod in pods if not pod.terminating)
 
 
-def _wake_at(job: TrainingJob, verdict: Verdict, now: datetime) -> datetime | None:
+def _wake_at(case: Case, verdict: Verdict, phase: Phase | None) -> datetime | None:
     """The next moment at which time alone changes the answer."""
+    job, now = case.job, case.now
     if verdict.step in {Step.SUCCEED, Step.FAIL, Step.RESTART}:
         return now
     if verdict.step is Step.SUSPEND:
         return None
-    due = (verdict.until, timing.deadline(job), timing.startup_deadline(job))
+    due = (
+        verdict.until,
+        timing.deadline(job),
+        timing.startup_deadline(job),
+        timing.placement_deadline(job) if phase is Phase.PENDING else None,
+    )
     return min((time for time in due if time is not None and time > now), default=None)

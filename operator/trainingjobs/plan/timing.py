@@ -1,12 +1,16 @@
 """When things are due: back-off, deadlines and time to live. Every function takes its times."""
 
+import hashlib
 from datetime import datetime, timedelta
 
 from trainingjobs.model.job import TrainingJob
-from trainingjobs.status.moves import SUSPENDED
+from trainingjobs.model.observed import PodSeen
+from trainingjobs.status.moves import PLANNED
 
 FIRST_BACKOFF = timedelta(seconds=10)
 LONGEST_BACKOFF = timedelta(minutes=5)
+STUCK_AFTER = timedelta(seconds=30)
+"""How long after the end of its grace a pod may still be there."""
 LONG_RUN = timedelta(minutes=10)
 """An attempt that lasted this long made progress: the back-off starts anew."""
 
@@ -36,6 +40,28 @@ def expiry(job: TrainingJob) -> datetime | None:
     return _after(job.status.completion_time, job.spec.ttl_seconds_after_finished)
 
 
+def placement_deadline(job: TrainingJob) -> datetime | None:
+    """Until when a group may be there in part."""
+    return _after(job.status.attempt_start_time, job.spec.placement_timeout_seconds)
+
+
+def placement_delay(job: TrainingJob) -> timedelta:
+    """How long a group that found no room stays away: 10 s, doubling up to 5 min, less a part.
+
+    The part is a function of the job and the attempt, so that two groups which took each
+    other's room do not come back together.
+    """
+    factor = 1 << min(job.status.placement_timeouts, 10)
+    longest = min(FIRST_BACKOFF * factor, LONGEST_BACKOFF)
+    digest = hashlib.sha256(f"{job.uid}/{job.attempt}".encode()).digest()
+    return longest * (1 - digest[0] / 512)
+
+
+def overdue(pod: PodSeen) -> datetime | None:
+    """When a pod that was told to go should be gone by all means."""
+    return None if pod.deletion_due is None else pod.deletion_due + STUCK_AFTER
+
+
 def _after(start: datetime | None, seconds: int | None) -> datetime | None:
     return None if start is None or seconds is None else start + timedelta(seconds=seconds)
 
@@ -45,7 +71,7 @@ def _short_attempts(job: TrainingJob, now: datetime) -> int:
     spans = [(job.status.attempt_start_time, now)] + [
         (item.start_time, item.end_time)
         for item in reversed(job.status.attempts)
-        if item.reason != SUSPENDED
+        if item.reason not in PLANNED
     ]
     count = 0
     for start, end in spans:

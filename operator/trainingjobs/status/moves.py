@@ -13,6 +13,11 @@ from trainingjobs.model.status import MAX_ATTEMPTS_KEPT, Attempt, Phase, Status
 from trainingjobs.model.verdict import Charge, Step, Verdict
 
 SUSPENDED = "Suspended"
+SCALED = "Scaled"
+SHRUNK = "Shrunk"
+NO_ROOM = "PlacementTimeout"
+PLANNED = frozenset({SUSPENDED, SCALED, SHRUNK})
+"""Ends of an attempt that are no failure."""
 
 
 def moved(job: TrainingJob, verdict: Verdict, now: datetime) -> Status:
@@ -39,6 +44,8 @@ def _going(job: TrainingJob, verdict: Verdict, now: datetime) -> dict[str, Any]:
     waits = verdict.step is Step.WAIT
     return {
         "attempt": job.attempt,
+        "group_size": job.size,
+        "group_asked": status.group_asked or job.spec.parallel_instances,
         "start_time": status.start_time or now,
         "attempt_start_time": None if waits else status.attempt_start_time or now,
         "next_attempt_time": status.next_attempt_time if waits else None,
@@ -52,8 +59,9 @@ def _restarted(job: TrainingJob, verdict: Verdict, now: datetime) -> dict[str, A
         **_next_attempt(job, verdict, now),
         "restarts": status.restarts + (verdict.charge is Charge.RESTARTS),
         "disruptions": status.disruptions + (verdict.charge is Charge.DISRUPTIONS),
+        "placement_timeouts": status.placement_timeouts + 1 if verdict.reason == NO_ROOM else 0,
         "next_attempt_time": verdict.until,
-        "failure": verdict.failure,
+        "failure": verdict.failure or status.failure,
     }
 
 
@@ -81,11 +89,16 @@ def _over(job: TrainingJob, verdict: Verdict, now: datetime) -> dict[str, Any]:
 
 
 def _next_attempt(job: TrainingJob, verdict: Verdict, now: datetime) -> dict[str, Any]:
+    """A group that found no room has not lived: the history keeps what did."""
+    lived = verdict.reason != NO_ROOM
+    history = job.status.attempts
     return {
         "attempt": job.attempt + 1,
         "attempt_start_time": None,
+        "group_size": verdict.size or job.spec.parallel_instances,
+        "group_asked": job.spec.parallel_instances,
         "succeeded_ranks": "",
-        "attempts": _with(job.status.attempts, _ended(job, verdict, now)),
+        "attempts": _with(history, _ended(job, verdict, now)) if lived else history,
     }
 
 

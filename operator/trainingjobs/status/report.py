@@ -25,7 +25,8 @@ def report(job: TrainingJob, seen: Observed, verdict: Verdict, now: datetime) ->
     """What the resource is to say; `now` is told in whole seconds."""
     now = now.replace(microsecond=0)
     moved = moves.moved(job, verdict, now)
-    place = standing(job, _left(job, seen, verdict), moved.attempt, _done(moved))
+    size = replace(job, status=moved).size
+    place = standing(size, _left(job, seen, verdict), moved.attempt, _done(moved))
     phase = _phase(moved, verdict, place)
     block = _steady(job.status, phase, _block(seen, verdict, place, phase))
     return moved.model_copy(
@@ -33,8 +34,9 @@ def report(job: TrainingJob, seen: Observed, verdict: Verdict, now: datetime) ->
             "observed_generation": job.generation,
             "phase": phase,
             "message": block.message,
-            "ready": f"{place.ready}/{job.size}",
+            "ready": f"{place.ready}/{size}",
             "instances": place.counts,
+            "placement_timeouts": 0 if place.scheduled else moved.placement_timeouts,
             "replicas": sum(not pod.terminating for pod in place.pods.values()),
             "selector": labels.selector(job.uid),
             "master_address": f"{names.pod(job.name, 0)}.{names.service(job.name)}:{job.spec.port}",

@@ -39,11 +39,11 @@ class Standing:
         return self.counts.running + self.counts.succeeded
 
 
-def standing(job: TrainingJob, seen: Observed, attempt: int, done: frozenset[int]) -> Standing:
+def standing(size: int, seen: Observed, attempt: int, done: frozenset[int]) -> Standing:
     """Where the ranks of one attempt stand.
 
     Args:
-        job: whose size counts.
+        size: instances of that attempt.
         seen: all pods of the job.
         attempt: the attempt that is told of.
         done: ranks that were seen to succeed in it, whether or not their pods still exist.
@@ -52,9 +52,9 @@ def standing(job: TrainingJob, seen: Observed, attempt: int, done: frozenset[int
     earlier = {pod.rank for pod in seen.others(attempt) if pod.terminating or not pod.ended}
     tally = Counter(
         _place(current.get(rank), done=rank in done, earlier=rank in earlier)
-        for rank in range(job.size)
+        for rank in range(size)
     )
-    return Standing(size=job.size, counts=Instances(**tally), pods=current)
+    return Standing(size=size, counts=Instances(**tally), pods=current)
 
 
 def succeeded_ranks(job: TrainingJob) -> frozenset[int]:

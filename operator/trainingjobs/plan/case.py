@@ -1,0 +1,47 @@
+"""What the questions about a job may look at, and the facts that several of them need."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from trainingjobs.model.job import TrainingJob
+from trainingjobs.model.observed import Observed, PodSeen
+from trainingjobs.plan.cause import Cause, first_cause, succeeded
+from trainingjobs.status import conditions
+from trainingjobs.status.standing import succeeded_ranks
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """All that the questions may look at."""
+
+    job: TrainingJob
+    seen: Observed
+    now: datetime
+
+    @property
+    def pods(self) -> dict[int, PodSeen]:
+        """The pods of the current attempt by rank."""
+        return {
+            rank: pod
+            for rank, pod in self.seen.of(self.job.attempt).items()
+            if rank < self.job.size
+        }
+
+    @property
+    def done(self) -> frozenset[int]:
+        """Ranks that have succeeded in this attempt, now or when it was last looked at."""
+        now = {rank for rank, pod in self.pods.items() if succeeded(pod)}
+        return succeeded_ranks(self.job) | now
+
+    @property
+    def lost(self) -> frozenset[int]:
+        """Ranks whose pods were there in this attempt and are gone."""
+        if not conditions.holds(self.job.status.conditions, conditions.CREATED):
+            return frozenset()
+        return frozenset(range(self.job.size)) - self.done - self.pods.keys()
+
+
+def cause_of(case: Case) -> Cause | None:
+    """What ended the attempt, if anything did."""
+    living = {rank: pod for rank, pod in case.pods.items() if rank not in case.done}
+    return first_cause(case.job, living, case.lost)
