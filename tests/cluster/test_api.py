@@ -165,7 +165,7 @@ async def test_pages_follow_each_other(server: Server) -> None:
     server.answers = [page("ab", "next"), page("c")]
     async with server.api() as api:
         assert await collect(api) == ["a", "b", "c"]
-    assert server.asked[1][2] == {"a": "b", "limit": "500", "continue": "next"}
+    assert server.asked[1][2] == {"a": "b", "limit": "200", "continue": "next"}
 
 
 async def test_a_list_that_took_too_long_starts_again_in_one_piece(server: Server) -> None:

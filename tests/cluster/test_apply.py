@@ -129,6 +129,26 @@ async def test_a_pod_is_deleted_by_its_uid(place: Place) -> None:
     assert not place.api.objects
 
 
+@pytest.mark.parametrize(
+    ("answer", "there"),
+    [
+        ({"kind": "Status", "status": "Success"}, False),
+        (raw_pod(0, version="9", metadata={"deletionGracePeriodSeconds": 0}), False),
+        (raw_pod(0, version="9", metadata={"deletionGracePeriodSeconds": 30}), True),
+        (raw_pod(0, version="9", metadata={"finalizers": ["a.test/b"]}), True),
+    ],
+    ids=["gone", "gone at once", "has its grace", "held by a finalizer"],
+)
+async def test_what_the_answer_to_a_delete_means(
+    place: Place, monkeypatch: pytest.MonkeyPatch, answer: Raw, there: bool
+) -> None:
+    place.store.put(raw_pod(0))
+    monkeypatch.setattr(place.api, "_delete", lambda *_: answer)
+    place.api.objects[f"{PODS}/mnist-0"] = raw_pod(0)
+    await place.applier.delete(place.job, [PodRef(name="mnist-0", uid="pod-0")])
+    assert bool(place.store.pods_of(UID)) is there
+
+
 async def test_a_later_pod_of_the_name_is_not_deleted(place: Place) -> None:
     place.store.put(raw_pod(0, uid="earlier"))
     place.api.add(f"{PODS}/mnist-0", wanted(0))

@@ -18,7 +18,7 @@ from trainingjobs.cluster.connection import Connection
 from trainingjobs.cluster.errors import ApiError, gone, refusal
 
 MERGE_PATCH = "application/merge-patch+json"
-PAGE = 500
+PAGE = 200
 UNREACHABLE = 0
 _TRIES = 4
 _LONGEST_WAIT = 10.0

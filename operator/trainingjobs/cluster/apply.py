@@ -139,5 +139,13 @@ class Applier:
                 raise
             self._store.lost_pod(job.uid, ref.uid)
             return
-        if answer.get("kind") == "Pod":
+        if _leaves_slowly(answer):
             self._store.put(answer)
+        else:
+            self._store.lost_pod(job.uid, ref.uid)
+
+
+def _leaves_slowly(answer: Manifest) -> bool:
+    """True when the answer to a delete is a pod that its kubelet has to stop first."""
+    metadata = answer.get("metadata") or {}
+    return bool(metadata.get("deletionGracePeriodSeconds") or metadata.get("finalizers"))

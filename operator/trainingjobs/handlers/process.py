@@ -15,7 +15,7 @@ from trainingjobs.cluster.connection import Connection, TokenFile
 from trainingjobs.model import labels
 
 _TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
-_PAGE = 500
+_PAGE = 200
 _LONGEST_PAUSE = 30.0
 
 
@@ -53,7 +53,7 @@ def settings() -> kopf.OperatorSettings:
     own.scanning.disabled = True
     own.peering.standalone = True
     own.process.ultimate_exiting_timeout = 20.0
-    own.queueing.idle_timeout = 1.0
+    own.queueing.idle_timeout = 0.05
     own.queueing.exit_timeout = 1.0
     _watching(own)
     return own
