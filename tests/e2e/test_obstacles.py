@@ -1,5 +1,7 @@
 """What keeps a job from running is said on the job itself, in the cluster's own words."""
 
+import re
+
 import pytest
 
 from e2e import jobs
@@ -15,7 +17,9 @@ def _with(template: Manifest, **spec: object) -> Manifest:
 def test_no_node_fits(lab: Namespace) -> None:
     template = _with(jobs.a_template(), nodeSelector={"example.com/nowhere": "true"})
     lab.apply(jobs.a_job("nowhere", 2, template))
-    status = lab.wait_for("nowhere", lambda status: "node affinity/selector" in status.get("message", ""))
+    status = lab.wait_for(
+        "nowhere", lambda status: "node affinity/selector" in status.get("message", "")
+    )
     assert status["phase"] == "Pending"
     assert status["ready"] == "0/2"
     assert "cannot be scheduled" in status["message"]
@@ -26,7 +30,9 @@ def test_the_image_cannot_be_had(lab: Namespace) -> None:
     lab.apply(jobs.a_job("image", 2, jobs.a_template(image=image)))
     status = lab.wait_for("image", lambda status: image in status.get("message", ""))
     assert status["phase"] == "Starting"
-    assert "rank 0" in status["message"]
+    assert re.match(r"rank [01] \(image-", status["message"]), "the first to be refused is named"
+    reasons = {item["type"]: item["reason"] for item in status["conditions"]}
+    assert reasons["Running"] == "ImagePullFailed"
 
 
 def test_the_template_makes_no_pod(lab: Namespace) -> None:
