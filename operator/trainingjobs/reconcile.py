@@ -105,7 +105,7 @@ class Reconciler:
     async def _report(self, job: TrainingJob, decision: Decision) -> bool:
         """Write the status if it differs; false when the job has changed meanwhile."""
         old, new, pace = job.status, decision.status, self._hands.pace
-        if statuses.same(old, new):
+        if not self._hands.writer.differs(job, new):
             pace.settled(job.uid)
             return True
         patient = statuses.only_counts(old, new) and not decision.acts
@@ -158,6 +158,7 @@ class Reconciler:
 
     def _forget(self, uid: str) -> None:
         self._complained.pop(uid, None)
+        self._hands.writer.forget(uid)
         self._hands.refusals.forget(uid)
         self._hands.pace.forget(uid)
 

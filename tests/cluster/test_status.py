@@ -125,3 +125,24 @@ async def test_a_job_that_is_gone_is_forgotten(place: Place, conflict: bool) -> 
     del place.api.objects[PATH]
     assert not await place.writer.write(job, Status(phase=Phase.RUNNING))
     assert place.store.job(("lab", "mnist")) is None
+
+
+async def test_what_an_older_definition_does_not_keep_is_sent_once(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    patch = place.api._patch  # noqa: SLF001 - the fake prunes as a server would
+
+    def pruning(at: str, body: Any) -> Any:
+        del body["status"]["message"]
+        return patch(at, body)
+
+    place.api._patch = pruning  # type: ignore[method-assign]  # noqa: SLF001
+    new = Status(message="waits", phase=Phase.PENDING)
+    assert place.writer.differs(place.job(), new)
+    await place.writer.write(place.job(), new)
+    assert not place.writer.differs(place.job(), new)
+    assert place.writer.differs(place.job(), Status(message="runs"))
+    assert "older than this operator" in caplog.text
+    assert "(message)" in caplog.text
+    place.writer.forget(place.job().uid)
+    assert place.writer.differs(place.job(), new)

@@ -1,5 +1,6 @@
 """Writes a job's status: once, when it differs, and never over somebody else's change."""
 
+import logging
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +14,11 @@ from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.status import Status
 from trainingjobs.model.times import write_time
 
+_LOG = logging.getLogger(__name__)
+_OLD_DEFINITION = (
+    "the API server does not keep all of a status (%s): its resource definition is older than "
+    "this operator; replace it with: kubectl apply -f crds/trainingjob.yaml"
+)
 _COUNTS = ("ready", "instances", "replicas", "succeededRanks")
 
 
@@ -22,6 +28,19 @@ class Writer:
     def __init__(self, api: Api, store: Store) -> None:
         self._api = api
         self._store = store
+        self._pruned: dict[str, tuple[str, Status]] = {}
+
+    def differs(self, job: TrainingJob, status: Status) -> bool:
+        """True when writing the status would change something."""
+        if same(job.status, status):
+            return False
+        # what a resource definition does not keep differs for ever: send it once
+        version, sent = self._pruned.get(job.uid, ("", status))
+        return version != job.resource_version or not same(sent, status)
+
+    def forget(self, uid: str) -> None:
+        """The job is gone."""
+        self._pruned.pop(uid, None)
 
     async def write(self, job: TrainingJob, status: Status) -> bool:
         """Write the status; false when the job has changed since it was looked at.
@@ -39,7 +58,7 @@ class Writer:
         path = paths.job_status(job.namespace, job.name)
         query = {"fieldManager": labels.COMPONENT_NAME}
         try:
-            self._store.put_job(await self._api.request("PATCH", path, query=query, body=patch))
+            answer = await self._api.request("PATCH", path, query=query, body=patch)
         except ApiError as error:
             if error.status == errors.CONFLICT:
                 await self._read_again(job)
@@ -48,7 +67,18 @@ class Writer:
                 raise
             self._gone(job)
             return False
+        self._store.put_job(answer)
+        self._compare(job, status, answer)
         return True
+
+    def _compare(self, job: TrainingJob, status: Status, answer: dict[str, Any]) -> None:
+        lost = difference(answer.get("status") or {}, written(status))
+        if not lost:
+            self._pruned.pop(job.uid, None)
+            return
+        if not self._pruned:
+            _LOG.warning(_OLD_DEFINITION, ", ".join(sorted(lost)))
+        self._pruned[job.uid] = version_of(answer), status
 
     async def _read_again(self, job: TrainingJob) -> None:
         try:
