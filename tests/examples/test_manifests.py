@@ -20,7 +20,8 @@ def read(folder: Path) -> TrainingJob:
 
 
 def test_there_are_examples() -> None:
-    assert [folder.name for folder in FOLDERS] == ["01-ddp", "02-spawn", "03-torchrun"]
+    names = [folder.name for folder in FOLDERS]
+    assert names == ["01-ddp", "02-spawn", "03-torchrun", "04-elastic"]
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)

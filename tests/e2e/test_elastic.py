@@ -1,0 +1,91 @@
+"""An elastic group changes its size and goes on from the step that it had reached."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from e2e import jobs
+from e2e.harness import Cluster, Manifest, Namespace
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+
+JOB = Path(__file__).parents[2] / "examples/04-elastic/job.yaml"
+SHARED = "/var/tmp"
+"""The one folder of a node that every user may write."""
+
+
+def a_volume(lab: Namespace) -> tuple[Manifest, Manifest]:
+    """A volume on the node, and the claim that the example names."""
+    size = {"storage": "1Mi"}
+    volume = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": lab.name},
+        "spec": {
+            "capacity": size,
+            "accessModes": ["ReadWriteMany"],
+            "hostPath": {"path": SHARED},
+            "claimRef": {"namespace": lab.name, "name": "checkpoints"},
+        },
+    }
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "checkpoints"},
+        "spec": {
+            "storageClassName": "",
+            "volumeName": lab.name,
+            "accessModes": ["ReadWriteMany"],
+            "resources": {"requests": size},
+        },
+    }
+    return volume, claim
+
+
+def test_a_scaled_group_goes_on_from_its_checkpoint(cluster: Cluster, lab: Namespace) -> None:
+    volume, claim = a_volume(lab)
+    cluster.kubectl("create", "--filename=-", stdin=yaml.safe_dump(volume))
+    try:
+        lab.apply(claim)
+        job: Manifest = yaml.safe_load(JOB.read_text())
+        container = job["spec"]["template"]["spec"]["containers"][0]
+        container["env"][0]["value"] = f"/checkpoints/{lab.name}.pt"
+        lab.apply(job)
+        lab.wait_for_line("elastic-master", "epoch 2 done by 3 ranks")
+        lab.kubectl("scale", "trainingjob/elastic", "--replicas=2")
+        status = lab.wait_for_end("elastic")
+        log = lab.kubectl("logs", "elastic-master")
+    finally:
+        cluster.kubectl("delete", "persistentvolume", lab.name, "--wait=false")
+        # the embedded cluster's nodes are this machine
+        Path(SHARED, f"{lab.name}.pt").unlink(missing_ok=True)
+    assert status["phase"] == "Succeeded", status["message"]
+    assert (status["attempt"], status["restarts"], status["disruptions"]) == (2, 0, 0)
+    assert (status["groupSize"], status["ready"]) == (2, "2/2")
+    assert status["attempts"][0]["reason"] == "Scaled"
+    begin = re.search(r"rank 0 of 2 begins at epoch (\d+)", log)
+    assert begin is not None
+    assert int(begin[1]) >= 3
+    accuracy = re.search(r"ends with accuracy (\d\.\d+)", log)
+    assert accuracy is not None
+    assert float(accuracy[1]) >= 0.93
+
+
+def test_a_group_whose_part_finds_room_goes_on_with_it(lab: Namespace) -> None:
+    """Two pods' worth of quota for a group of three: it shrinks, and says so."""
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "two"},
+        "spec": {"hard": {"pods": "2"}},
+    }
+    lab.apply(quota)
+    elastic = {"minInstances": 1, "maxInstances": 3}
+    template = jobs.a_template(STEPS="4")
+    lab.apply(jobs.a_job("shrink", 3, template, elastic=elastic, placementTimeoutSeconds=5))
+    status = lab.wait_for_end("shrink")
+    assert status["phase"] == "Succeeded", status["message"]
+    assert (status["groupSize"], status["ready"], status["restarts"]) == (2, "2/2", 0)
+    assert [past["reason"] for past in status["attempts"]] == ["Shrunk"]
