@@ -1,6 +1,7 @@
 """An elastic group changes its size and goes on from the step that it had reached."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -44,23 +45,27 @@ def a_volume(lab: Namespace) -> tuple[Manifest, Manifest]:
     return volume, claim
 
 
-def test_a_scaled_group_goes_on_from_its_checkpoint(cluster: Cluster, lab: Namespace) -> None:
+@pytest.fixture
+def checkpoint(cluster: Cluster, lab: Namespace) -> Iterator[str]:
+    """A claim that the example's pods can mount, and a file of their own on it."""
     volume, claim = a_volume(lab)
     cluster.kubectl("create", "--filename=-", stdin=yaml.safe_dump(volume))
-    try:
-        lab.apply(claim)
-        job: Manifest = yaml.safe_load(JOB.read_text())
-        container = job["spec"]["template"]["spec"]["containers"][0]
-        container["env"][0]["value"] = f"/checkpoints/{lab.name}.pt"
-        lab.apply(job)
-        lab.wait_for_line("elastic-master", "epoch 2 done by 3 ranks")
-        lab.kubectl("scale", "trainingjob/elastic", "--replicas=2")
-        status = lab.wait_for_end("elastic")
-        log = lab.kubectl("logs", "elastic-master")
-    finally:
-        cluster.kubectl("delete", "persistentvolume", lab.name, "--wait=false")
-        # the embedded cluster's nodes are this machine
-        Path(SHARED, f"{lab.name}.pt").unlink(missing_ok=True)
+    lab.apply(claim)
+    yield f"{lab.name}.pt"
+    cluster.kubectl("delete", "persistentvolume", lab.name, "--wait=false")
+    # the embedded cluster's nodes are this machine
+    Path(SHARED, f"{lab.name}.pt").unlink(missing_ok=True)
+
+
+def test_a_scaled_group_goes_on_from_its_checkpoint(lab: Namespace, checkpoint: str) -> None:
+    job: Manifest = yaml.safe_load(JOB.read_text())
+    container = job["spec"]["template"]["spec"]["containers"][0]
+    container["env"][0]["value"] = f"/checkpoints/{checkpoint}"
+    lab.apply(job)
+    lab.wait_for_line("elastic-master", "epoch 2 done by 3 ranks")
+    lab.kubectl("scale", "trainingjob/elastic", "--replicas=2")
+    status = lab.wait_for_end("elastic")
+    log = lab.kubectl("logs", "elastic-master")
     assert status["phase"] == "Succeeded", status["message"]
     assert (status["attempt"], status["restarts"], status["disruptions"]) == (2, 0, 0)
     assert (status["groupSize"], status["ready"]) == (2, "2/2")
