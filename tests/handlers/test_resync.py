@@ -124,3 +124,22 @@ def test_it_goes_on_when_the_server_is_out() -> None:
         return len(here.api.calls)
 
     assert run(scenario()) == 3
+
+
+def test_a_lapsed_watch_makes_for_a_list_soon() -> None:
+    async def scenario() -> list[str]:
+        here = Round()
+        tasks = [
+            asyncio.create_task(here.resync.list_jobs()),
+            asyncio.create_task(here.resync.sweep_children()),
+        ]
+        here.resync.lapsed("trainingjobs")
+        await asyncio.sleep(3)
+        first = [path.rsplit("/", 1)[-1] for _, path in here.api.calls]
+        here.resync.lapsed("pods")
+        await asyncio.sleep(3)
+        for task in tasks:
+            task.cancel()
+        return [*first, *[path.rsplit("/", 1)[-1] for _, path in here.api.calls[len(first) :]]]
+
+    assert run(scenario()) == ["trainingjobs", "pods", "services"]

@@ -19,7 +19,7 @@ from trainingjobs.cluster.events import Recorder
 from trainingjobs.cluster.observe import Sweep
 from trainingjobs.cluster.status import Writer
 from trainingjobs.cluster.store import Key, Store
-from trainingjobs.handlers import process
+from trainingjobs.handlers import endurance, process
 from trainingjobs.handlers.health import LONGEST_WAIT, Ear, Health
 from trainingjobs.handlers.metrics import RESULTS, Metrics, phase_of
 from trainingjobs.handlers.probes import Probes
@@ -113,6 +113,7 @@ class Program:
 
     def _registry(self, info: kopf.ConnectionInfo) -> kopf.OperatorRegistry:
         registry = kopf.OperatorRegistry()
+        endurance.install(self._resync.lapsed)
         Doorbells(store=self._store, ear=self._ear, wake=self._queue.wake).hang(registry)
 
         @kopf.on.login(registry=registry)

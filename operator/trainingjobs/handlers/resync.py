@@ -7,7 +7,8 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 from trainingjobs.cluster import paths
@@ -17,9 +18,12 @@ from trainingjobs.cluster.observe import Sweep
 from trainingjobs.cluster.shelf import version_of
 from trainingjobs.cluster.store import Key, Store
 from trainingjobs.handlers.health import Ear, Health
+from trainingjobs.model import labels
 
 SECONDS = 60.0
 SECOND_LOOK_SECONDS = 30.0
+LAPSE_SECONDS = 1.0
+"""How long watches that lapse together are waited for."""
 _RETRY_SECONDS = 5.0
 _LOG = logging.getLogger(__name__)
 
@@ -36,6 +40,12 @@ class Resync:
     namespaces: tuple[str, ...]
     sweep: Sweep
     sweep_seconds: float
+    _jobs_lapsed: asyncio.Event = field(default_factory=asyncio.Event)
+    _children_lapsed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def lapsed(self, plural: str) -> None:
+        """A watch has begun anew, and has not told what vanished meanwhile: list soon."""
+        (self._jobs_lapsed if plural == labels.PLURAL else self._children_lapsed).set()
 
     async def begin(self) -> None:
         """Fill the store, however long the API server takes to let us."""
@@ -47,14 +57,15 @@ class Resync:
         """List the jobs again and again, until cancelled."""
         pause = SECONDS
         while True:
-            await asyncio.sleep(pause)
+            await _rest(pause, self._jobs_lapsed)
             pause = SECONDS if await _try(self.once) else _RETRY_SECONDS
 
     async def sweep_children(self) -> None:
         """Sweep soon, for what vanished before the watches began, and then again and again."""
         pause = min(SECOND_LOOK_SECONDS, self.sweep_seconds)
         while True:
-            await asyncio.sleep(pause * random.uniform(0.75, 1.0))  # noqa: S311 - spreads load
+            spread = random.uniform(0.75, 1.0)  # noqa: S311 - spreads load, guards nothing
+            await _rest(pause * spread, self._children_lapsed)
             pause = self.sweep_seconds if await _try(self.sweep.once) else _RETRY_SECONDS
 
     async def once(self) -> None:
@@ -92,3 +103,12 @@ async def _try(listing: Callable[[], Awaitable[None]]) -> bool:
         _LOG.warning("a list could not be made: %s", error)
         return False
     return True
+
+
+async def _rest(seconds: float, lapsed: asyncio.Event) -> None:
+    """Sleep, or only until a watch has lapsed and a moment longer."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await lapsed.wait()
+            await asyncio.sleep(LAPSE_SECONDS)
+    lapsed.clear()

@@ -1,0 +1,41 @@
+"""Watches that fail begin anew, and whoever has to know is told.
+
+kopf ends the whole operator at the first thing in a watch that it does not expect: half a
+line from a server that goes down, an error of etcd, a version that has expired before the
+watch began. There is no setting for that, so the one function that all its watches come
+from is wrapped here. A watch that begins anew lists what is there and does not tell what
+vanished meanwhile: somebody else has to look for that.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from kopf._cogs.clients import watching
+
+_LOG = logging.getLogger(__name__)
+_PAUSE_SECONDS = 1.0
+_KOPFS = watching.continuous_watch
+
+Lapsed = Callable[[str], None]
+
+
+def install(lapsed: Lapsed) -> None:
+    """Let all of kopf's watches endure; `lapsed` is told the plural of what was watched."""
+    begun: set[tuple[str, str | None]] = set()
+
+    async def enduring(**options: Any) -> AsyncIterator[Any]:
+        what, where = options["resource"].plural, options["namespace"]
+        if (what, where) in begun:
+            lapsed(what)
+        begun.add((what, where))
+        try:
+            async for event in _KOPFS(**options):
+                yield event
+        except Exception as error:  # noqa: BLE001 - whatever it was, the next watch may do
+            _LOG.warning("the watch of %s begins anew, it failed: %s", what, error)
+            await asyncio.sleep(_PAUSE_SECONDS * random.uniform(1, 2))  # noqa: S311 - spreads load
+
+    watching.continuous_watch = enduring
