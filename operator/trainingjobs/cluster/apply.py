@@ -120,6 +120,9 @@ class Applier:
         ours = (pods.owner(found) or {}).get("uid") == job.uid
         if ours and self._store.take({**found, "kind": kind}):
             return None
+        if "deletionTimestamp" in found["metadata"]:
+            words = f"{kind} {name} of before is still being deleted"
+            return Problem(trouble=Trouble.LEFTOVER, name=name, message=words)
         whose = "has lost its labels" if ours else "does not belong to this job"
         words = f"{kind} {name} exists and {whose}: delete it, or give the job another name"
         return Problem(trouble=Trouble.CONFLICT, name=name, message=words)

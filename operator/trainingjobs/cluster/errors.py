@@ -21,7 +21,7 @@ UNPROCESSABLE = 422
 MAX_WORDS = 1024
 
 _QUOTA_WORDS = ("exceeded quota", "failed quota", "quota exceeded")
-_WEBHOOK_WORDS = "admission webhook"
+_POLICY_WORDS = ("admission webhook", "ValidatingAdmissionPolicy")
 
 
 class ApiError(Exception):
@@ -89,12 +89,11 @@ def trouble(error: ApiError) -> Trouble:
     if error.status == FORBIDDEN:
         words = error.message.lower()
         return Trouble.QUOTA if any(it in words for it in _QUOTA_WORDS) else Trouble.FORBIDDEN
-    if error.status == BAD_REQUEST and _WEBHOOK_WORDS in error.message:
-        # a policy that says no today may say yes tomorrow: the template need not be wrong
-        return Trouble.FORBIDDEN
-    if error.status in {BAD_REQUEST, UNPROCESSABLE, TOO_LARGE}:
-        return Trouble.INVALID
-    return Trouble.UNAVAILABLE
+    if error.status not in {BAD_REQUEST, UNPROCESSABLE, TOO_LARGE}:
+        return Trouble.UNAVAILABLE
+    # a policy that says no today may say yes tomorrow: the template need not be wrong
+    refused = any(words in error.message for words in _POLICY_WORDS)
+    return Trouble.FORBIDDEN if refused else Trouble.INVALID
 
 
 def _namespace_leaves(error: ApiError) -> bool:

@@ -8,7 +8,11 @@ from dataclasses import dataclass
 
 from trainingjobs.cluster.backoff import Backoff
 from trainingjobs.model.job import TrainingJob
-from trainingjobs.model.observed import Problem
+from trainingjobs.model.observed import Problem, Trouble
+
+_SOON = 2.0
+"""What is being deleted is gone in a moment: the job of a name that was deleted and made anew waits
+no longer than its predecessor takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,10 @@ class Refusals:
             return
         again = before is not None and before.generation == job.generation
         failures = before.failures + 1 if before is not None and again else 1
-        until = self._clock() + self._backoff.delay(failures)
+        delay = self._backoff.delay(failures)
+        if all(problem.trouble is Trouble.LEFTOVER for problem in problems):
+            delay = min(delay, _SOON)
+        until = self._clock() + delay
         self._known[job.uid] = _Refusal(problems, job.generation, failures, until)
 
     def seconds_left(self, uid: str) -> float | None:

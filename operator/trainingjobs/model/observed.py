@@ -79,6 +79,7 @@ class Trouble(StrEnum):
     QUOTA = "QuotaExceeded"
     FORBIDDEN = "Forbidden"
     CONFLICT = "NameConflict"
+    LEFTOVER = "WaitingForOldPods"
     UNAVAILABLE = "ApiUnavailable"
     LEAVING = "NamespaceTerminating"
 

@@ -4,6 +4,7 @@ Law: once a decision is carried out, deciding again gives nothing to do.
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 
 from trainingjobs.model.job import TrainingJob
@@ -43,7 +44,7 @@ def decide(job: TrainingJob, seen: Observed, now: datetime, domain: str) -> Deci
         check=_samples(case, domain) if create and not seen.service else (),
         create=create,
         delete=_unwanted(case, verdict),
-        wake_at=_wake_at(case, verdict, status.phase),
+        wake_at=_wake_at(replace(job, status=status), verdict, now),
     )
 
 
@@ -114,9 +115,11 @@ def _refs(pods: Iterable[PodSeen]) -> tuple[PodRef, ...]:
     return tuple(PodRef(name=pod.name, uid=pod.uid) for pod in pods if not pod.terminating)
 
 
-def _wake_at(case: Case, verdict: Verdict, phase: Phase | None) -> datetime | None:
-    """The next moment at which time alone changes the answer."""
-    job, now = case.job, case.now
+def _wake_at(job: TrainingJob, verdict: Verdict, now: datetime) -> datetime | None:
+    """The next moment at which time alone changes the answer, by what the job will say then.
+
+    No event need follow the first look at a job: its times begin with the status it gets now.
+    """
     if verdict.step in {Step.SUCCEED, Step.FAIL, Step.RESTART}:
         return now
     if verdict.step is Step.SUSPEND:
@@ -125,6 +128,6 @@ def _wake_at(case: Case, verdict: Verdict, phase: Phase | None) -> datetime | No
         verdict.until,
         timing.deadline(job),
         timing.startup_deadline(job),
-        timing.placement_deadline(job) if phase is Phase.PENDING else None,
+        timing.placement_deadline(job) if job.status.phase is Phase.PENDING else None,
     )
     return min((time for time in due if time is not None and time > now), default=None)

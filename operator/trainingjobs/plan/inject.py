@@ -8,7 +8,7 @@ from typing import Any
 
 from trainingjobs import frameworks
 from trainingjobs.frameworks.base import Place
-from trainingjobs.model import containers
+from trainingjobs.model import containers, names
 from trainingjobs.model.spec import Manifest
 
 SHM_VOLUME = "trainingjob-shm"
@@ -33,11 +33,13 @@ def pod_spec(template: Manifest, place: Place, fixed: Mapping[str, Any]) -> Mani
     return {
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": GRACE_SECONDS,
+        # without it a pod in its node's network does not know the cluster's names
+        **({"dnsPolicy": "ClusterFirstWithHostNet"} if spec.get("hostNetwork") else {}),
         **spec,
         **fixed,
         **_helpers(spec, group),
         "containers": [
-            _trainer(item, group | _wishes(place), shared=shared)
+            _trainer(_listening(item, spec, place), group | _wishes(place), shared=shared)
             if item is main
             else with_environment(item, group)
             for item in spec["containers"]
@@ -62,6 +64,18 @@ def _trainer(container: Manifest, variables: Mapping[str, str], *, shared: bool)
         **with_environment(container, variables),
         **({"volumeMounts": mounts} if shared else {}),
     }
+
+
+def _listening(container: Manifest, spec: Manifest, place: Place) -> Manifest:
+    """The master with its port told to the scheduler, where it is a port of the node.
+
+    So two masters that would listen on the same port of one node come to two nodes.
+    """
+    port, own = place.job.spec.port, container.get("ports") or []
+    told = any(item.get("containerPort") == port for item in own)
+    if place.rank != names.MASTER_RANK or not spec.get("hostNetwork") or told:
+        return container
+    return {**container, "ports": [*own, {"containerPort": port, "hostPort": port}]}
 
 
 def with_environment(container: Manifest, values: Mapping[str, str]) -> Manifest:

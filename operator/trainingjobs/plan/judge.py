@@ -1,10 +1,10 @@
 """An ordered chain of questions about a job; the first that has an answer decides.
 
-    suspended? done? too late? fallen? scaled? refused for good? slow to start?
+    done? suspended? too late? fallen? scaled? refused for good? slow to start?
     old pods left? back-off? only a part placed?
 
-and if none has one, the job runs. The order matters: what has succeeded is never late, and
-what has fallen never waits for room.
+and if none has one, the job runs. The order matters: what has succeeded is neither stopped to be
+done again nor late, and what has fallen never waits for room.
 """
 
 from collections.abc import Callable
@@ -72,14 +72,25 @@ def _slow_start(case: Case) -> Verdict | None:
     due = timing.startup_deadline(case.job)
     if due is None or case.now < due or case.job.status.phase is Phase.RUNNING:
         return None
-    if all(pod.running or pod.ended for pod in case.pods.values()) and not case.lost:
+    whole = len(case.pods.keys() | case.done) == case.job.size
+    if whole and all(pod.running or pod.ended for pod in case.pods.values()):
         return None
-    block = sentences.waiting(case.pods)
-    why = f": {block.message}" if block else ""
-    words = f"not all instances ran {case.job.spec.startup_timeout_seconds} s after start{why}"
+    words = f"not all instances ran {case.job.spec.startup_timeout_seconds} s after start"
     return Verdict(
-        step=Step.FAIL, reason="StartupTimeout", message=sentences.cut(words), done=case.done
+        step=Step.FAIL,
+        reason="StartupTimeout",
+        message=sentences.cut(f"{words}{_why_not(case)}"),
+        done=case.done,
     )
+
+
+def _why_not(case: Case) -> str:
+    """What the group still waits for: the cluster, or the API server."""
+    block = sentences.waiting(case.pods)
+    if block is not None:
+        return f": {block.message}"
+    words = [sentences.problem(it, len(case.pods), case.job.size) for it in case.seen.problems]
+    return f": {words[0]}" if words else ""
 
 
 def _refused(case: Case) -> Verdict | None:
@@ -101,8 +112,8 @@ def _refused(case: Case) -> Verdict | None:
 
 _QUESTIONS: tuple[Callable[[Case], Verdict | None], ...] = (
     _unsupported,
-    _suspended,
     _successful,
+    _suspended,
     _late,
     fallen,
     placement.scaled,

@@ -25,6 +25,7 @@ _ADVICE = {
     Trouble.QUOTA: "{created} of {size} pods created, then quota refused {name}: {words}",
     Trouble.FORBIDDEN: "{created} of {size} pods created, then {name} was refused: {words}",
     Trouble.CONFLICT: "{words}",
+    Trouble.LEFTOVER: "{words}",
     Trouble.UNAVAILABLE: "the API server did not take {name}, trying again: {words}",
     Trouble.LEAVING: "the namespace is being deleted",
 }
