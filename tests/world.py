@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from builders import DOMAIN, NOW
-from trainingjobs.model import labels
+from trainingjobs.cluster import podgroups
+from trainingjobs.model import gang, labels
+from trainingjobs.model.gang import Gang, GroupSeen
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import Exit, Observed, PodSeen
 from trainingjobs.model.spec import Manifest
@@ -27,6 +29,8 @@ class World:
     now: datetime = NOW
     pods: dict[str, PodSeen] = field(default_factory=dict)
     service: bool = False
+    served: frozenset[Gang] = frozenset()
+    groups: dict[Gang, GroupSeen] = field(default_factory=dict)
     deleted: bool = False
     serial: int = 0
     outside: bool = False
@@ -36,7 +40,12 @@ class World:
 
     def look(self) -> Observed:
         """What an operator would see now."""
-        return Observed(pods=tuple(self.pods.values()), service=self.service)
+        return Observed(
+            pods=tuple(self.pods.values()),
+            service=self.service,
+            groups=tuple(self.groups.values()),
+            served=self.served,
+        )
 
     def decide(self) -> Decision:
         """What an operator would do now."""
@@ -45,14 +54,18 @@ class World:
     def step(self) -> Decision:
         """One reconcile: decide, create, look again, write the status, delete."""
         first = self.decide()
+        for patch in first.resize:
+            self._resize(patch)
         for manifest in first.create:
             self._create(manifest)
-        decision = self.decide() if first.create else first
+        decision = self.decide() if first.makes else first
         if decision.status != self.job.status:
             self.writes.append(decision.status)
             self.job = replace(self.job, status=decision.status)
         for ref in decision.delete:
             self.remove(ref.name)
+        for group in decision.delete_groups:
+            del self.groups[group.gang]
         self.deleted = self.deleted or decision.delete_job
         return decision
 
@@ -63,12 +76,12 @@ class World:
             AssertionError: when it does not come to rest.
         """
         for _ in range(ROUNDS):
-            before = (dict(self.pods), self.job.status, self.now)
+            before = (dict(self.pods), dict(self.groups), self.job.status, self.now)
             decision = self.step()
             self.bury()
             if decision.wake_at is not None and decision.wake_at > self.now:
                 self.now = decision.wake_at
-            if (dict(self.pods), self.job.status, self.now) == before:
+            if (dict(self.pods), dict(self.groups), self.job.status, self.now) == before:
                 return
         raise AssertionError("the world does not come to rest")
 
@@ -110,9 +123,25 @@ class World:
         if name is not None and not self.pods[name].ended and not self.pods[name].terminating:
             self.pods[name] = replace(self.pods[name], **changes)  # type: ignore[arg-type]
 
+    def _resize(self, patch: Manifest) -> None:
+        of = Gang(patch["apiVersion"])
+        assert patch["metadata"]["uid"] == self.groups[of].uid
+        self._group({**patch, "kind": gang.KIND})
+
+    def _group(self, manifest: Manifest) -> None:
+        group = podgroups.seen(manifest)
+        assert group is not None
+        self.groups[group.gang] = group
+
     def _create(self, manifest: Manifest) -> None:
         if manifest["kind"] == "Service":
             self.service = True
+            return
+        if manifest["kind"] == gang.KIND:
+            assert Gang(manifest["apiVersion"]) not in self.groups, "a name is taken"
+            self.serial += 1
+            named = {**manifest["metadata"], "uid": f"group-{self.serial}"}
+            self._group({**manifest, "metadata": named})
             return
         metadata = manifest["metadata"]
         assert metadata["name"] not in self.pods, "a name is taken: the API server would refuse"

@@ -81,7 +81,7 @@ class Reconciler:
         decision = self._decide(job, held)
         if held:
             return decision
-        if not decision.create:
+        if not decision.makes:
             self._hands.refusals.forget(job.uid)
             return decision
         refused = await self._create(job, decision)
@@ -95,6 +95,7 @@ class Reconciler:
     async def _create(self, job: TrainingJob, decision: Decision) -> tuple[Problem, ...]:
         applier = self._hands.applier
         refused = await applier.check(job, decision.check)
+        refused = refused or await applier.resize(job, decision.resize)
         refused = refused or await applier.create(job, decision.create)
         if refused:
             _LOG.warning("refused: %s", refused[0].message, extra=_about(job))
@@ -123,6 +124,7 @@ class Reconciler:
         if decision.delete:
             _LOG.info("deleting %d pods", len(decision.delete), extra=_about(job))
             await self._hands.applier.delete(job, decision.delete)
+        await self._hands.applier.delete_groups(job, decision.delete_groups)
         if decision.delete_job:
             _LOG.info("deleting the job: its time to live is over", extra=_about(job))
             await self._hands.applier.delete_job(job)
@@ -130,7 +132,7 @@ class Reconciler:
     def _next_look(self, job: TrainingJob, decision: Decision) -> datetime | None:
         now = self._hands.clock()
         waits = [self._hands.pace.seconds_left(job.uid)]
-        if decision.create:
+        if decision.makes:
             pause = self._hands.refusals.seconds_left(job.uid)
             waits.append(_UNFINISHED_SECONDS if pause is None else pause)
         times = [now + timedelta(seconds=wait) for wait in waits if wait is not None]

@@ -20,6 +20,8 @@ class FakeApi:
         self.bodies: list[Json] = []
         self.refuse: Refuse = lambda _method, _path: None
         self.revision = 100
+        self.serves: set[str] = set()
+        """Paths of API versions that have pod groups."""
 
     @property
     def writes(self) -> list[tuple[str, str]]:
@@ -59,6 +61,8 @@ class FakeApi:
         return found
 
     def _answer(self, method: str, path: str, body: Json, *, dry: bool) -> Json:
+        if method == "GET" and paths.target(path).resource == "discovery":
+            return self._discover(path)
         if method == "GET" and not paths.target(path).named:
             return {}
         if method == "POST":
@@ -71,6 +75,11 @@ class FakeApi:
         if method == "DELETE":
             return self._delete(at, body)
         return self.objects[at]
+
+    def _discover(self, path: str) -> Json:
+        if path not in self.serves:
+            raise ApiError(404, "NotFound", "the server could not find the requested resource")
+        return {"resources": [{"name": "podgroups"}]}
 
     def _create(self, at: str, body: Json, *, dry: bool) -> Json:
         if at in self.objects:

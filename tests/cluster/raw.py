@@ -3,6 +3,7 @@
 from typing import Any
 
 from builders import UID
+from trainingjobs.model.gang import Gang
 
 Raw = dict[str, Any]
 
@@ -48,6 +49,24 @@ def raw_pod(
         },
         "spec": {"containers": [{"name": "trainer"}], **(spec or {})},
         "status": {"phase": "Pending", **(status or {})},
+    }
+
+
+def raw_group(of: Gang = Gang.VOLCANO, *, members: int = 3, **metadata: Any) -> Raw:
+    """The pod group of the job `mnist`; a list would leave out what it is."""
+    gang = {"schedulingPolicy": {"gang": {"minCount": members}}}
+    return {
+        "apiVersion": of.value,
+        "kind": "PodGroup",
+        "metadata": {
+            "name": "mnist",
+            "namespace": "lab",
+            "uid": "group-1",
+            "resourceVersion": "4",
+            "ownerReferences": [owner()],
+            **metadata,
+        },
+        "spec": gang if of is Gang.KUBERNETES else {"minMember": members},
     }
 
 

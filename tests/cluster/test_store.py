@@ -182,7 +182,7 @@ def test_a_list_does_not_remove_what_is_younger(store: Store) -> None:
 
 def test_a_pod_that_the_server_does_not_know_is_gone_for_good(store: Store) -> None:
     store.put(raw_pod(0, version="5"))
-    store.lost_pod(UID, "pod-0")
+    store.lost(UID, "Pod", "pod-0")
     store.put(raw_pod(0, version="6"))
     assert store.pods_of(UID) == ()
 

@@ -25,6 +25,7 @@ OTHER = "not-served"
 EVERYWHERE = ""
 RBAC = ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
 
+POD_GROUPS = ("scheduling.volcano.sh", "scheduling.x-k8s.io", "scheduling.k8s.io")
 VERBS = (
     *("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"),
     *("impersonate", "bind", "escalate", "use", "*"),
@@ -41,6 +42,10 @@ RESOURCES = (
     ("events.k8s.io", "events"),
     ("apps", "deployments"),
     ("batch", "jobs"),
+    *((group, "podgroups") for group in POD_GROUPS),
+    *((group, "podgroups/status") for group in POD_GROUPS),
+    ("scheduling.k8s.io", "workloads"),
+    ("scheduling.k8s.io", "priorityclasses"),
     ("coordination.k8s.io", "leases"),
     ("apiextensions.k8s.io", "customresourcedefinitions"),
     ("admissionregistration.k8s.io", "validatingwebhookconfigurations"),

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from builders import a_job
+from trainingjobs.model.gang import Gang
 from trainingjobs.model.status import Phase, Status
 from world import World
 
@@ -25,11 +26,13 @@ class Life(RuleBasedStateMachine):
         restarts=st.integers(min_value=0, max_value=2),
         policy=st.sampled_from(["Running", "All", "None"]),
         elastic=st.booleans(),
+        gang=st.booleans(),
     )
-    def apply(self, size: int, restarts: int, policy: str, elastic: bool) -> None:
+    def apply(self, size: int, restarts: int, policy: str, elastic: bool, gang: bool) -> None:
         """The user applies a job."""
         sizes = {"elastic": {"minInstances": 1, "maxInstances": 5}} if elastic else {}
         self.world = World(a_job(size, maxRestarts=restarts, cleanPodPolicy=policy, **sizes))
+        self.world.served = frozenset({Gang.KUBERNETES} if gang else ())
         self.told: Status = self.world.job.status
         self.first_final: Status | None = None
 
@@ -73,6 +76,11 @@ class Life(RuleBasedStateMachine):
         self.world.lose(rank)
 
     @rule()
+    def lose_group(self) -> None:
+        """Somebody deletes the pod group."""
+        self.world.groups.clear()
+
+    @rule()
     def bury(self) -> None:
         """Deleted pods are gone."""
         self.world.bury()
@@ -102,6 +110,8 @@ class Life(RuleBasedStateMachine):
         self.world.settle()
         assert not self.world.decide().acts
         job = self.world.job
+        if job.status.finished or job.spec.suspend:
+            assert not self.world.groups
         if not job.status.finished and not job.spec.suspend:
             ranks = {pod.rank for pod in self.world.pods.values()}
             done = set(self.world.look().of(job.attempt)) | ranks
@@ -124,6 +134,14 @@ class Life(RuleBasedStateMachine):
         living = [pod for pod in self.world.pods.values() if not pod.ended]
         assert max(Counter(pod.rank for pod in living).values(), default=1) == 1
         assert len({pod.attempt for pod in living}) <= 1
+
+    @invariant()
+    def no_pod_waits_without_its_group(self) -> None:
+        """What a decision makes is never a pod whose group is neither there nor made with it."""
+        world = self.world
+        made = world.decide().create
+        if world.served and any(item["kind"] == "Pod" for item in made):
+            assert world.groups or any(item["kind"] == "PodGroup" for item in made)
 
     @invariant()
     def each_start_is_of_a_rank_of_the_group(self) -> None:

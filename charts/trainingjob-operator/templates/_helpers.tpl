@@ -75,4 +75,8 @@ app.kubernetes.io/component: operator
 - apiGroups: [""]
   resources: [events]
   verbs: [create, patch]
+# groups of pods for gang schedulers; where a cluster lacks an API, its rule does nothing
+- apiGroups: [scheduling.volcano.sh, scheduling.x-k8s.io, scheduling.k8s.io]
+  resources: [podgroups]
+  verbs: [get, list, create, patch, delete]
 {{- end }}

@@ -13,7 +13,8 @@ from trainingjobs.cluster import errors, paths, pods
 from trainingjobs.cluster.api import Api
 from trainingjobs.cluster.errors import ApiError
 from trainingjobs.cluster.store import Store
-from trainingjobs.model import labels
+from trainingjobs.model import gang, labels
+from trainingjobs.model.gang import Gang, GroupSeen
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import Problem, Trouble
 from trainingjobs.plan.decision import PodRef
@@ -39,13 +40,18 @@ class Applier:
         return await self._until_refused(job, manifests, dry=True)
 
     async def create(self, job: TrainingJob, manifests: Sequence[Manifest]) -> tuple[Problem, ...]:
-        """Make the service, then the pods; the first refusal ends it."""
-        services = [item for item in manifests if item["kind"] == "Service"]
-        refused = await self._until_refused(job, services, dry=False)
+        """Make what pods rest on, then the pods; the first refusal ends it."""
+        first = [item for item in manifests if item["kind"] != "Pod"]
+        refused = await self._until_refused(job, first, dry=False)
         if refused:
             return refused
-        others = [item for item in manifests if item["kind"] != "Service"]
-        return await self._until_refused(job, others, dry=False)
+        pods_last = [item for item in manifests if item["kind"] == "Pod"]
+        return await self._until_refused(job, pods_last, dry=False)
+
+    async def resize(self, job: TrainingJob, groups: Sequence[Manifest]) -> tuple[Problem, ...]:
+        """Bring pod groups to their size, if they are still those that were looked at."""
+        found = [await self._resize(job, group) for group in groups]
+        return tuple(problem for problem in found if problem is not None)
 
     async def delete(self, job: TrainingJob, refs: Sequence[PodRef]) -> None:
         """Ask for the deletion of these pods, and of no later ones of their names.
@@ -55,6 +61,23 @@ class Applier:
         """
         queue = iter(refs)
         await self._together(len(refs), lambda: self._delete_all(job, queue))
+
+    async def delete_groups(self, job: TrainingJob, groups: Sequence[GroupSeen]) -> None:
+        """Delete these pod groups, and no later ones of their names.
+
+        Raises:
+            ApiError: when the API server refuses a deletion.
+        """
+        for group in groups:
+            path = f"{paths.pod_groups(group.gang, job.namespace)}/{group.name}"
+            body = {"preconditions": {"uid": group.uid}, "propagationPolicy": "Background"}
+            try:
+                await self._api.request("DELETE", path, body=body)
+            except ApiError as error:
+                if not errors.answered(error):
+                    raise
+            # one that waits for its pods to go is as good as gone
+            self._store.lost(job.uid, gang.KIND, group.uid)
 
     async def delete_job(self, job: TrainingJob) -> None:
         """Delete the job itself, if it is still the one that was looked at.
@@ -95,7 +118,7 @@ class Applier:
                 raise outcome
 
     async def _make(self, job: TrainingJob, manifest: Manifest, *, dry: bool) -> Problem | None:
-        path = paths.collection(manifest["kind"], job.namespace)
+        path = paths.collection(manifest)
         name = manifest["metadata"]["name"]
         try:
             async with self._in_flight:
@@ -104,21 +127,36 @@ class Applier:
                 )
         except ApiError as error:
             if errors.exists(error):
-                return await self._meet(job, manifest["kind"], name)
+                return await self._meet(job, manifest)
             return errors.problem(name, error)
         if not dry:
-            self._store.put({**made, "kind": manifest["kind"]})
+            self._store.put({**made, **_what(manifest)})
         return None
 
-    async def _meet(self, job: TrainingJob, kind: str, name: str) -> Problem | None:
+    async def _resize(self, job: TrainingJob, group: Manifest) -> Problem | None:
+        name, uid = group["metadata"]["name"], group["metadata"]["uid"]
+        path = f"{paths.pod_groups(Gang(group['apiVersion']), job.namespace)}/{name}"
+        patch = {"metadata": {"uid": uid}, "spec": group["spec"]}
+        try:
+            answer = await self._api.request("PATCH", path, query=_OWN, body=patch)
+        except ApiError as error:
+            if not errors.answered(error):
+                return errors.problem(name, error)
+            self._store.lost(job.uid, gang.KIND, uid)
+            return None
+        self._store.put({**answer, "apiVersion": group["apiVersion"], "kind": gang.KIND})
+        return None
+
+    async def _meet(self, job: TrainingJob, manifest: Manifest) -> Problem | None:
         """The name is taken: by our own child, which is fine, or by somebody else's object."""
-        path = f"{paths.collection(kind, job.namespace)}/{name}"
+        kind, name = manifest["kind"], manifest["metadata"]["name"]
+        path = f"{paths.collection(manifest)}/{name}"
         try:
             found = await self._api.request("GET", path)
         except ApiError as error:
             return errors.problem(name, error)
         ours = (pods.owner(found) or {}).get("uid") == job.uid
-        if ours and self._store.take({**found, "kind": kind}):
+        if ours and self._store.take({**found, **_what(manifest)}):
             return None
         if "deletionTimestamp" in found["metadata"]:
             words = f"{kind} {name} of before is still being deleted"
@@ -140,12 +178,17 @@ class Applier:
         except ApiError as error:
             if not errors.answered(error):
                 raise
-            self._store.lost_pod(job.uid, ref.uid)
+            self._store.lost(job.uid, "Pod", ref.uid)
             return
         if _leaves_slowly(answer):
             self._store.put(answer)
         else:
-            self._store.lost_pod(job.uid, ref.uid)
+            self._store.lost(job.uid, "Pod", ref.uid)
+
+
+def _what(manifest: Manifest) -> Manifest:
+    """What an object is; not every answer says so."""
+    return {"apiVersion": manifest["apiVersion"], "kind": manifest["kind"]}
 
 
 def _leaves_slowly(answer: Manifest) -> bool:

@@ -7,15 +7,15 @@ cheaper than one list for each job: with 1,000 jobs the API server spends 40 ms 
 those, because it looks at all pods of the namespace to find ten.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from trainingjobs.cluster import paths
+from trainingjobs.cluster import paths, podgroups
 from trainingjobs.cluster.api import Api
 from trainingjobs.cluster.shelf import version_of
 from trainingjobs.cluster.store import Key, Store
-from trainingjobs.model import labels
+from trainingjobs.model import gang, labels
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import Observed
 
@@ -24,12 +24,21 @@ Manifest = dict[str, Any]
 
 def observe(store: Store, job: TrainingJob) -> Observed:
     """All that is there of the job, in a snapshot."""
-    return Observed(pods=store.pods_of(job.uid), service=store.has_service(job.uid))
+    return Observed(
+        pods=store.pods_of(job.uid),
+        service=store.has_service(job.uid),
+        groups=store.groups_of(job.uid),
+        served=store.served,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
-    """Brings memory up to date with all pods and services of ours."""
+    """Brings memory up to date with all that jobs own.
+
+    Pod groups have no watch: who has one may be without it until the next sweep, and a watch
+    on what most clusters do not have would be a permission and a warning for nothing.
+    """
 
     api: Api
     store: Store
@@ -42,19 +51,34 @@ class Sweep:
         Raises:
             ApiError: when the API server refuses.
         """
+        await self._ask_for_pod_groups()
         for namespace in self.namespaces or (None,):
-            await self._list(namespace, "Pod", paths.pods(namespace))
-            await self._list(namespace, "Service", paths.services(namespace))
+            await self._list(namespace, "Pod", {"v1": paths.pods(namespace)})
+            await self._list(namespace, "Service", {"v1": paths.services(namespace)})
+            groups = {it.value: paths.pod_groups(it, namespace) for it in self.store.served}
+            await self._list(namespace, gang.KIND, groups)
 
-    async def _list(self, namespace: str | None, kind: str, path: str) -> None:
+    async def _ask_for_pod_groups(self) -> None:
+        """Learn which schedulers' groups there are; a job may have waited for that."""
+        served = await podgroups.served(self.api)
+        if served != self.store.served:
+            self.store.served = served
+            for body in self.store.jobs():
+                self.wake((body["metadata"]["namespace"], body["metadata"]["name"]))
+
+    async def _list(self, namespace: str | None, kind: str, places: Mapping[str, str]) -> None:
+        """List one kind, from all API versions that have it; what no list has is gone."""
         present: set[str] = set()
         version = ""
-        async for page in self.api.pages(path, {"labelSelector": labels.JOB_UID}):
-            version = version_of(page)
-            for item in page.get("items") or ():
-                present.add(item["metadata"]["uid"])
-                # items of a list do not say what they are
-                self._wake(self.store.put({**item, "kind": kind}))
+        for api_version, path in places.items():
+            async for page in self.api.pages(path, {"labelSelector": labels.JOB_UID}):
+                # of several lists the first and oldest proves what is gone
+                version = version or version_of(page)
+                for item in page.get("items") or ():
+                    present.add(item["metadata"]["uid"])
+                    # items of a list do not say what they are
+                    known = {"apiVersion": api_version, "kind": kind}
+                    self._wake(self.store.put({**item, **known}))
         for key in self.store.drop_absent_children(kind, namespace, present, version):
             self._wake(key)
 

@@ -1,8 +1,10 @@
 """The URLs of what we touch, and what a URL means for metrics."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from trainingjobs.model import labels
+from trainingjobs.model import gang, labels
+from trainingjobs.model.gang import Gang
 
 JOBS_ROOT = f"/apis/{labels.GROUP}/{labels.VERSION}"
 CORE_ROOT = "/api/v1"
@@ -45,9 +47,22 @@ def events(namespace: str) -> str:
     return _namespaced(CORE_ROOT, namespace, "events")
 
 
-def collection(kind: str, namespace: str) -> str:
-    """Where an object of this kind is created; kinds are those that we make."""
-    return {"Pod": pods, "Service": services}[kind](namespace)
+def api(gang_of: Gang) -> str:
+    """What a version of a scheduler's API has."""
+    return f"/apis/{gang_of}"
+
+
+def pod_groups(gang_of: Gang, namespace: str | None = None) -> str:
+    """The pod groups of one scheduler, of a namespace or of the cluster."""
+    return _namespaced(api(gang_of), namespace, gang.PLURAL)
+
+
+def collection(manifest: Mapping[str, Any]) -> str:
+    """Where such an object is created; kinds are those that we make."""
+    namespace = manifest["metadata"]["namespace"]
+    if manifest["kind"] == gang.KIND:
+        return pod_groups(Gang(manifest["apiVersion"]), namespace)
+    return {"Pod": pods, "Service": services}[manifest["kind"]](namespace)
 
 
 def target(path: str) -> Target:

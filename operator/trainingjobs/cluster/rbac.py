@@ -6,7 +6,7 @@ permission, and a permission without its call, are both found before a user find
 
 from dataclasses import dataclass
 
-from trainingjobs.model import labels
+from trainingjobs.model import gang, labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,12 @@ class Rule:
     verbs: tuple[str, ...]
 
 
+_POD_GROUPS = tuple(
+    # rules for an API group that a cluster does not have do nothing there
+    Rule(of.group, gang.PLURAL, ("get", "list", "create", "patch", "delete"))
+    for of in gang.Gang
+)
+
 RULES: tuple[Rule, ...] = (
     # jobs are deleted when their ttlSecondsAfterFinished is over
     Rule(labels.GROUP, labels.PLURAL, ("get", "list", "watch", "delete")),
@@ -27,4 +33,5 @@ RULES: tuple[Rule, ...] = (
     Rule("", "pods", ("get", "list", "watch", "create", "delete")),
     Rule("", "services", ("get", "list", "watch", "create")),
     Rule("", "events", ("create", "patch")),
+    *_POD_GROUPS,
 )

@@ -1,4 +1,4 @@
-"""All that the operator knows of its jobs, their pods and services, in memory.
+"""All that the operator knows of its jobs and of what they own, in memory.
 
 Three sources feed it: the watches, our own lists, and the answers to our own writes, so
 that the next decision sees what the last one did. Nothing else is remembered anywhere
@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from trainingjobs.cluster import pods
+from trainingjobs.cluster import podgroups, pods
 from trainingjobs.cluster.shelf import Shelf, newer, version_of
-from trainingjobs.model import labels
+from trainingjobs.model import gang, labels
+from trainingjobs.model.gang import Gang, GroupSeen
 from trainingjobs.model.observed import PodSeen
 
 Manifest = dict[str, Any]
@@ -30,15 +31,18 @@ class Family:
     key: Key
     pods: Shelf[PodSeen] = field(default_factory=Shelf)
     services: Shelf[str] = field(default_factory=Shelf)
+    groups: Shelf[GroupSeen] = field(default_factory=Shelf)
 
-    def shelf(self, kind: str | None) -> Shelf[PodSeen] | Shelf[str]:
+    def shelf(self, kind: str | None) -> Shelf[PodSeen] | Shelf[str] | Shelf[GroupSeen]:
         """The objects of one kind."""
+        if kind == gang.KIND:
+            return self.groups
         return self.services if kind == "Service" else self.pods
 
     @property
     def empty(self) -> bool:
         """True when nothing of it is there."""
-        return not len(self.pods) and not len(self.services)
+        return not len(self.pods) and not len(self.services) and not len(self.groups)
 
 
 class Store:
@@ -49,6 +53,8 @@ class Store:
         self._jobs: Shelf[Key] = Shelf()
         self._bodies: dict[Key, Manifest] = {}
         self._families: dict[str, Family] = {}
+        self.served: frozenset[Gang] = frozenset()
+        """The pod groups that the API server knew when it was last asked."""
 
     def job(self, key: Key) -> Manifest | None:
         """The latest body of a job."""
@@ -86,20 +92,24 @@ class Store:
         return [key for _, key in keys]
 
     def put(self, manifest: Manifest) -> Key | None:
-        """Take in a pod or service of a job; the job's key when that was news."""
+        """Take in what a job owns; the job's key when that was news."""
         family = self._family_of(manifest)
         if family is None:
             return None
         uid, version = manifest["metadata"]["uid"], version_of(manifest)
         if manifest.get("kind") == "Service":
             news = family.services.put(uid, version, manifest["metadata"]["name"])
+        elif manifest.get("kind") == gang.KIND:
+            group = podgroups.seen(manifest)
+            shelf = family.groups
+            news = shelf.put(uid, version, group) if group else shelf.bury(uid, version)
         else:
             pod = self._noticed(family, manifest)
             news = pod is not None and family.pods.put(uid, version, pod)
         return family.key if news else None
 
     def take(self, manifest: Manifest) -> bool:
-        """Take in a pod or service; true when it now counts as there."""
+        """Take in what a job owns; true when it now counts as there."""
         self.put(manifest)
         family = self._family_of(manifest)
         if family is None:
@@ -116,15 +126,15 @@ class Store:
         self._tidy(reference["uid"])
         return family.key
 
-    def lost_pod(self, job_uid: str, uid: str) -> None:
-        """Take in that the API server knows no pod of this uid any more."""
+    def lost(self, job_uid: str, kind: str, uid: str) -> None:
+        """Take in that the API server knows nothing of this uid any more."""
         if job_uid in self._families:
-            self._families[job_uid].pods.bury(uid)
+            self._families[job_uid].shelf(kind).bury(uid)
 
     def drop_absent_children(
         self, kind: str, namespace: str | None, present: AbstractSet[str], version: str
     ) -> list[Key]:
-        """Take in a complete list of pods or services; the jobs that have lost some."""
+        """Take in a complete list of one kind; the jobs that have lost some."""
         changed = []
         for job_uid, family in list(self._families.items()):
             if namespace not in {None, family.key[0]}:
@@ -145,6 +155,11 @@ class Store:
         """True when the job's service is there."""
         family = self._families.get(job_uid)
         return family is not None and len(family.services) > 0
+
+    def groups_of(self, job_uid: str) -> tuple[GroupSeen, ...]:
+        """The pod groups of a job."""
+        family = self._families.get(job_uid)
+        return () if family is None else tuple(family.groups)
 
     def _family_of(self, manifest: Manifest) -> Family | None:
         reference = pods.owner(manifest)

@@ -24,6 +24,7 @@ class TrainingJob:
     generation: int
     created: datetime | None
     deleting: bool
+    labels: Mapping[str, str]
     spec: Spec
     status: Status
 
@@ -92,6 +93,7 @@ def parse(body: Mapping[str, Any]) -> TrainingJob | Invalid:
         generation=metadata.get("generation", 0),
         created=parse_time(metadata.get("creationTimestamp")),
         deleting="deletionTimestamp" in metadata,
+        labels=metadata.get("labels") or {},
         spec=spec,
         status=status,
     )

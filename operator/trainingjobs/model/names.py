@@ -33,6 +33,11 @@ def service(job_name: str) -> str:
     return base(job_name)
 
 
+def pod_group(job_name: str) -> str:
+    """Name of the pod group, where a scheduler places the group as a whole."""
+    return base(job_name)
+
+
 def role(rank: int) -> str:
     """`master` for rank 0, `worker` for all others."""
     return "master" if rank == MASTER_RANK else "worker"

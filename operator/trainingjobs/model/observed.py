@@ -1,8 +1,10 @@
-"""What is seen of a job's pods and service: a frozen snapshot that decisions rest on."""
+"""What is seen of a job's pods, service and pod group: a frozen snapshot that decisions rest on."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from trainingjobs.model.gang import Gang, GroupSeen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +101,9 @@ class Observed:
 
     pods: tuple[PodSeen, ...] = ()
     service: bool = False
+    groups: tuple[GroupSeen, ...] = ()
+    served: frozenset[Gang] = frozenset()
+    """The pod groups that this cluster knows."""
     problems: tuple[Problem, ...] = ()
 
     def of(self, attempt: int) -> dict[int, PodSeen]:

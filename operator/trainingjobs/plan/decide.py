@@ -12,7 +12,7 @@ from trainingjobs.model.observed import Observed, PodSeen
 from trainingjobs.model.spec import CleanPodPolicy, Manifest
 from trainingjobs.model.status import Phase
 from trainingjobs.model.verdict import Step, Verdict
-from trainingjobs.plan import cause, manifests, timing
+from trainingjobs.plan import cause, gang, manifests, podgroup, timing
 from trainingjobs.plan.case import Case, cause_of
 from trainingjobs.plan.decision import Decision, PodRef
 from trainingjobs.plan.judge import judge
@@ -38,12 +38,15 @@ def decide(job: TrainingJob, seen: Observed, now: datetime, domain: str) -> Deci
         return Decision(status=job.status, wake_at=news)
     verdict = judge(case)
     status = report(job, seen, verdict, now)
-    create = _missing(case, domain) if verdict.step is Step.RUN else ()
+    runs = verdict.step is Step.RUN
+    create = _missing(case, domain) if runs else ()
     return Decision(
         status=status,
         check=_samples(case, domain) if create and not seen.service else (),
+        resize=podgroup.resized(case) if runs else (),
         create=create,
         delete=_unwanted(case, verdict),
+        delete_groups=podgroup.unwanted(case, verdict.step),
         wake_at=_wake_at(replace(job, status=status), verdict, now),
     )
 
@@ -59,11 +62,13 @@ def _news_to_come(case: Case) -> datetime | None:
 
 
 def _missing(case: Case, domain: str) -> tuple[Manifest, ...]:
-    """The service first, then the pods that are not there, by rank."""
+    """The pod group and the service first, then the pods that are not there, by rank."""
     job = case.job
     wanted = sorted(frozenset(range(job.size)) - case.done - case.pods.keys())
     service = () if case.seen.service else (manifests.service(job),)
-    return (*service, *(manifests.pod(job, rank, domain) for rank in wanted))
+    group = gang.of(job, case.seen.served)
+    pods = (manifests.pod(job, rank, domain, group) for rank in wanted)
+    return (*podgroup.created(case), *service, *pods)
 
 
 def _samples(case: Case, domain: str) -> tuple[Manifest, ...]:
@@ -71,7 +76,8 @@ def _samples(case: Case, domain: str) -> tuple[Manifest, ...]:
     job = case.job
     own_master = job.spec.master_template is not None and job.size > 1
     ranks = (0, 1) if own_master else (0,)
-    return tuple(manifests.pod(job, rank, domain) for rank in ranks)
+    group = gang.of(job, case.seen.served)
+    return tuple(manifests.pod(job, rank, domain, group) for rank in ranks)
 
 
 def _unwanted(case: Case, verdict: Verdict) -> tuple[PodRef, ...]:
@@ -96,6 +102,7 @@ def _finished(job: TrainingJob, seen: Observed, now: datetime) -> Decision:
     return Decision(
         status=noted(job),
         delete=() if expired else _cleaned(job, seen),
+        delete_groups=() if expired else seen.groups,
         delete_job=expired,
         wake_at=None if expired else due,
     )

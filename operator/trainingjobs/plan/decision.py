@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from trainingjobs.model.gang import GroupSeen
 from trainingjobs.model.spec import Manifest
 from trainingjobs.model.status import Status
 
@@ -19,22 +20,30 @@ class PodRef:
 class Decision:
     """The next step of one job.
 
-    It is carried out in this order: `check`, `create`, the status, `delete`, `delete_job`.
-    A first refusal ends the creates. The status is written before anything is deleted, so
-    that what was counted survives the one who counted it.
+    It is carried out in this order: `check`, `resize`, `create`, the status, `delete`,
+    `delete_groups`, `delete_job`. A first refusal ends the creates. The status is written
+    before anything is deleted, so that what was counted survives the one who counted it.
     """
 
     status: Status
     check: tuple[Manifest, ...] = ()
     """Pods to create as a dry run before anything else is made."""
+    resize: tuple[Manifest, ...] = ()
+    """Pod groups that are there with another size: name, uid, and what changes in the spec."""
     create: tuple[Manifest, ...] = ()
-    """The service first, then pods by rank."""
+    """The pod group and the service first, then pods by rank."""
     delete: tuple[PodRef, ...] = ()
+    delete_groups: tuple[GroupSeen, ...] = ()
     delete_job: bool = False
     wake_at: datetime | None = None
     """When to look again, if nothing happens before."""
 
     @property
+    def makes(self) -> bool:
+        """True when something is to be made, which the API server may refuse."""
+        return bool(self.create or self.resize)
+
+    @property
     def acts(self) -> bool:
         """True when carrying it out changes the cluster beyond the status."""
-        return bool(self.create or self.delete or self.delete_job)
+        return self.makes or bool(self.delete or self.delete_groups or self.delete_job)

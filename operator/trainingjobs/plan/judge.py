@@ -1,7 +1,7 @@
 """An ordered chain of questions about a job; the first that has an answer decides.
 
     done? suspended? too late? fallen? scaled? refused for good? slow to start?
-    old pods left? back-off? only a part placed?
+    old pods left? back-off? a scheduler that is not there? only a part placed?
 
 and if none has one, the job runs. The order matters: what has succeeded is neither stopped to be
 done again nor late, and what has fallen never waits for room.
@@ -14,7 +14,7 @@ from trainingjobs.model.observed import Trouble
 from trainingjobs.model.spec import SuccessPolicy
 from trainingjobs.model.status import Phase
 from trainingjobs.model.verdict import Step, Verdict
-from trainingjobs.plan import placement, timing
+from trainingjobs.plan import placement, podgroup, timing
 from trainingjobs.plan.case import Case
 from trainingjobs.plan.fallen import fallen
 from trainingjobs.status import moves, sentences
@@ -121,5 +121,6 @@ _QUESTIONS: tuple[Callable[[Case], Verdict | None], ...] = (
     _slow_start,
     placement.old_pods,
     placement.backing_off,
+    podgroup.unserved,
     placement.half_placed,
 )

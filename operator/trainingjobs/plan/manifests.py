@@ -1,9 +1,11 @@
-"""The objects of a job: one headless service, and one pod for each rank."""
+"""The objects of a job: one headless service, one pod for each rank, perhaps a pod group."""
 
 from trainingjobs.frameworks.base import Place
 from trainingjobs.model import containers, labels, names
+from trainingjobs.model.gang import KIND, Gang
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.spec import Manifest
+from trainingjobs.plan import gang as gangs
 from trainingjobs.plan import inject
 
 
@@ -12,13 +14,7 @@ def service(job: TrainingJob) -> Manifest:
     return {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": {
-            "name": names.service(job.name),
-            "namespace": job.namespace,
-            "labels": labels.of_job(names.base(job.name), job.uid),
-            "annotations": {labels.JOB_NAME: job.name},
-            "ownerReferences": [_owner(job)],
-        },
+        "metadata": _metadata(job, names.service(job.name)),
         "spec": {
             "clusterIP": "None",
             "publishNotReadyAddresses": True,
@@ -28,8 +24,25 @@ def service(job: TrainingJob) -> Manifest:
     }
 
 
-def pod(job: TrainingJob, rank: int, domain: str) -> Manifest:
-    """The pod of one rank in the job's current attempt."""
+def pod_group(job: TrainingJob, gang: Gang) -> Manifest:
+    """The object from which a scheduler knows that the pods are one group."""
+    return {
+        "apiVersion": gang.value,
+        "kind": KIND,
+        "metadata": _metadata(job, names.pod_group(job.name)),
+        "spec": gangs.spec(job, gang),
+    }
+
+
+def pod(job: TrainingJob, rank: int, domain: str, gang: Gang | None = None) -> Manifest:
+    """The pod of one rank in the job's current attempt.
+
+    Args:
+        job: whose pod.
+        rank: which instance.
+        domain: the cluster's DNS domain.
+        gang: the pod group that the pod belongs to.
+    """
     template = job.template(rank)
     place = Place(job=job, rank=rank, domain=domain)
     fixed = {
@@ -37,11 +50,22 @@ def pod(job: TrainingJob, rank: int, domain: str) -> Manifest:
         "subdomain": names.service(job.name),
         "restartPolicy": "Never",
     }
-    return {
+    plain = {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": _pod_metadata(job, rank),
         "spec": inject.pod_spec(template, place, fixed),
+    }
+    return gangs.marked(plain, gang, names.pod_group(job.name))
+
+
+def _metadata(job: TrainingJob, name: str) -> Manifest:
+    return {
+        "name": name,
+        "namespace": job.namespace,
+        "labels": labels.of_job(names.base(job.name), job.uid),
+        "annotations": {labels.JOB_NAME: job.name},
+        "ownerReferences": [_owner(job)],
     }
 
 
