@@ -65,7 +65,7 @@ coverage: install ## Show the lines and branches that unit tests do not reach
 generate: install ## Write the resource definition and the chart's copy from the models
 	@$(PYTHON) -m trainingjobs.schema --write .
 
-cluster: install ## Bring up a local Kubernetes (CLUSTER=embedded|kind|current, NODES=1|2)
+cluster: install ## Bring up a local Kubernetes (CLUSTER=embedded|kind|current, NODES=1|2, GANG=1)
 	@$(PYTHON) -m localcluster up
 
 cluster-down: install ## Take the local Kubernetes down, without a trace

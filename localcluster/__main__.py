@@ -55,7 +55,7 @@ def _assets(options: argparse.Namespace) -> None:
 
 
 COMMANDS: Final[dict[str, tuple[Callable[[argparse.Namespace], None], str]]] = {
-    "up": (_up, "bring the cluster up; NODES=1 or 2, CLUSTER=embedded, kind or current"),
+    "up": (_up, "bring the cluster up; NODES=1 or 2, GANG=1, CLUSTER=embedded, kind or current"),
     "down": (_down, "take it down and leave nothing behind"),
     "status": (_status, "what runs"),
     "kubeconfig": (_kubeconfig, "print the kubeconfig's path"),

@@ -42,6 +42,14 @@ class Api:
         """Whether pods can be made in the default namespace already."""
         return self._answers("/api/v1/namespaces/default/serviceaccounts/default")
 
+    def serves(self, version: str, resource: str) -> bool:
+        """Whether an API version has this resource."""
+        try:
+            listed = self._ask(f"/apis/{version}")
+        except OSError:
+            return False
+        return any(item["name"] == resource for item in listed["resources"])
+
     def create(self, path: str, manifest: Mapping[str, Any]) -> None:
         """Create an object; one that is there already is left as it is."""
         try:

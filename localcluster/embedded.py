@@ -18,6 +18,7 @@ from localcluster import (
     cache,
     cleanup,
     errors,
+    gang,
     nodeconfig,
     packages,
     places,
@@ -57,10 +58,10 @@ class Embedded:
         packages.ensure()
         starter = processes.Starter(self.at, binaries.ensure(PROGRAMS))
         with cache.alone(self.at.state / "lock", "the local cluster"):
-            began = time.monotonic()
-            if trouble := starting.trouble(self.at, nodes):
+            began, gangs = time.monotonic(), gang.asked()
+            if trouble := starting.trouble(self.at, nodes, gangs=gangs):
                 progress.say(f"starting {nodes} node(s): {trouble}")
-                starting.start(starter, nodes)
+                starting.start(starter, nodes, gangs=gangs)
                 _give(self.at.kubeconfig)
                 progress.say(f"up after {progress.lasting(time.monotonic() - began)}")
             else:

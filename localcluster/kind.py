@@ -10,7 +10,7 @@ from typing import Final
 
 import yaml
 
-from localcluster import errors, progress, versions
+from localcluster import errors, gang, progress, versions
 
 NAME: Final = "trainingjobs"
 
@@ -28,13 +28,14 @@ def engine_answers() -> bool:
     return done.returncode == 0
 
 
-def config(nodes: int) -> str:
+def config(nodes: int, *, gangs: bool = False) -> str:
     """Kind's configuration of a cluster: one control plane, the other nodes workers."""
     roles = ["control-plane", *["worker"] * (nodes - 1)]
     document = {
         "kind": "Cluster",
         "apiVersion": "kind.x-k8s.io/v1alpha4",
         "nodes": [{"role": role} for role in roles],
+        **gang.kind(wanted=gangs),
     }
     return yaml.safe_dump(document, sort_keys=False)
 
@@ -68,7 +69,7 @@ class Kind:
         progress.say(f"creating the kind cluster {NAME} with {nodes} node(s): about a minute")
         image = ["--image", versions.KIND_NODE_IMAGE, "--wait", "180s", "--config", "-"]
         create = ["kind", "create", "cluster", *self._named, "--kubeconfig", str(self.file)]
-        self.run([*create, *image], config(nodes))
+        self.run([*create, *image], config(nodes, gangs=gang.asked()))
         return self.file
 
     def down(self, *, purge: bool) -> None:

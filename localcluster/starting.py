@@ -14,6 +14,7 @@ from localcluster import (
     controlplane,
     dns,
     errors,
+    gang,
     host,
     network,
     nodeconfig,
@@ -25,8 +26,8 @@ from localcluster import (
 )
 
 
-def trouble(at: places.Places, wanted: int) -> str:
-    """Why the cluster is not up with so many nodes; empty when it is."""
+def trouble(at: places.Places, wanted: int, *, gangs: bool = False) -> str:
+    """Why the cluster is not up with so many nodes, and pod groups; empty when it is."""
     records = processes.read(at.records)
     if not records:
         return "nothing runs yet"
@@ -35,23 +36,27 @@ def trouble(at: places.Places, wanted: int) -> str:
     seen = api.Api(at.pki).nodes()
     if not all(seen.values()) or not seen:
         return "its nodes are not ready"
-    return "" if len(seen) >= wanted else f"it has {len(seen)} node(s)"
+    if len(seen) < wanted:
+        return f"it has {len(seen)} node(s)"
+    lacks = gangs and not api.Api(at.pki).serves(gang.API, gang.RESOURCE)
+    return "it was started without GANG=1" if lacks else ""
 
 
-def start(starter: processes.Starter, count: int) -> None:
+def start(starter: processes.Starter, count: int, *, gangs: bool = False) -> None:
     """Bring up a cluster from nothing, after clearing away what is left of an earlier one."""
     at, nodes = starter.at, places.nodes(count, starter.at)
     _clear_ground(at, nodes)
     network.up()
     controlplane.credentials(at, nodes)
     etcd = starter.start("etcd", controlplane.etcd(at))
-    server = starter.start("kube-apiserver", controlplane.apiserver(at))
+    argv = [*controlplane.apiserver(at), *gang.server(wanted=gangs)]
+    server = starter.start("kube-apiserver", argv)
     homes = [nodeconfig.Home(at, node) for node in nodes]
     for home in homes:
         _containers(starter, home)
     seen = api.Api(at.pki)
     processes.wait([etcd, server], at, seen.ready)
-    _control(starter, seen)
+    _control(starter, seen, gang.gates(wanted=gangs))
     for home in homes:
         _join(starter, home)
     _await(at, nodes)
@@ -80,10 +85,10 @@ def _containers(starter: processes.Starter, home: nodeconfig.Home) -> None:
     runtime.start(starter, home, plugins)
 
 
-def _control(starter: processes.Starter, seen: api.Api) -> None:
+def _control(starter: processes.Starter, seen: api.Api, gates: Sequence[str]) -> None:
     at = starter.at
-    starter.start("kube-controller-manager", controlplane.controllers(at))
-    starter.start("kube-scheduler", controlplane.scheduler(at))
+    starter.start("kube-controller-manager", [*controlplane.controllers(at), *gates])
+    starter.start("kube-scheduler", [*controlplane.scheduler(at), *gates])
     for path, manifest in dns.GRANTS:
         seen.create(path, manifest)
     starter.start("coredns", dns.configure(at))
