@@ -119,10 +119,12 @@ def test_the_masters_template_stays_and_does_not_change(jobs: Jobs, stored: Stor
         assert f"masterTemplate {STOP_FIRST}" in answer.message
 
 
-def test_a_change_has_to_wait_until_the_job_is_suspended(jobs: Jobs, stored: Store) -> None:
-    stopping = changed(stored(), "spec.suspend", True)
-    answer = jobs.try_replace(changed(stopping, "spec.port", 29501))
-    assert f"port {STOP_FIRST}" in answer.message
+def test_a_job_is_stopped_and_changed_in_one_write(jobs: Jobs, stored: Store) -> None:
+    """Kueue takes a job back so: suspended, and with the template and size that it had before."""
+    stopping = changed(stored(**BEFORE), "spec.suspend", True)
+    for path, value in ((f"{POD}.nodeSelector", {"zone": "a"}), ("spec.PARALLEL_INSTANCES", 2)):
+        answer = jobs.try_replace(changed(stopping, path, value))
+        assert answer.accepted, answer.message
 
 
 @pytest.mark.parametrize(("field", "value"), FREE.items(), ids=FREE)

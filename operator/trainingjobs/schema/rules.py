@@ -11,6 +11,9 @@ from trainingjobs.schema.openapi import Schema
 
 _FIXED = ("framework", "template", "processesPerInstance", "port")
 _FIXED_OPTIONAL = ("masterTemplate",)
+_STOPPED = "oldSelf.suspend || self.suspend"
+"""What starts next starts anew. Kueue admits a job with a changed template, and takes it back
+with its own, in one write each: the first is from suspended, the second to it."""
 _STOP_FIRST = (
     "cannot change while the job runs: set spec.suspend to true first, or create a new job"
 )
@@ -39,7 +42,7 @@ def _fixed_while_running() -> list[Schema]:
         field: same(field) for field in _FIXED_OPTIONAL
     }
     return [
-        rule(f"oldSelf.suspend || ({unchanged})", f"{field} {_STOP_FIRST}", field=field)
+        rule(f"{_STOPPED} || ({unchanged})", f"{field} {_STOP_FIRST}", field=field)
         for field, unchanged in expressions.items()
     ]
 
@@ -48,7 +51,7 @@ def _size() -> list[Schema]:
     size = "PARALLEL_INSTANCES"
     return [
         rule(
-            f"oldSelf.suspend || has(self.elastic) || self.{size} == oldSelf.{size}",
+            f"{_STOPPED} || has(self.elastic) || self.{size} == oldSelf.{size}",
             f"{size} {_STOP_FIRST}; a job with spec.elastic may change it at any time",
             field=size,
         ),
