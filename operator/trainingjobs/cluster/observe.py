@@ -7,12 +7,14 @@ cheaper than one list for each job: with 1,000 jobs the API server spends 40 ms 
 those, because it looks at all pods of the namespace to find ten.
 """
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from trainingjobs.cluster import paths, podgroups
 from trainingjobs.cluster.api import Api
+from trainingjobs.cluster.errors import ApiError
 from trainingjobs.cluster.shelf import version_of
 from trainingjobs.cluster.store import Key, Store
 from trainingjobs.model import gang, labels
@@ -20,6 +22,8 @@ from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import Observed
 
 Manifest = dict[str, Any]
+
+_LOG = logging.getLogger(__name__)
 
 
 def observe(store: Store, job: TrainingJob) -> Observed:
@@ -55,12 +59,19 @@ class Sweep:
         for namespace in self.namespaces or (None,):
             await self._list(namespace, "Pod", {"v1": paths.pods(namespace)})
             await self._list(namespace, "Service", {"v1": paths.services(namespace)})
-            groups = {it.value: paths.pod_groups(it, namespace) for it in self.store.served}
-            await self._list(namespace, gang.KIND, groups)
+            await self._list_groups(namespace)
+
+    async def _list_groups(self, namespace: str | None) -> None:
+        """List pod groups; somebody else's API that fails keeps no job from being looked at."""
+        places = {it.value: paths.pod_groups(it, namespace) for it in self.store.served}
+        try:
+            await self._list(namespace, gang.KIND, places)
+        except ApiError as error:
+            _LOG.warning("pod groups could not be listed: %s", error)
 
     async def _ask_for_pod_groups(self) -> None:
         """Learn which schedulers' groups there are; a job may have waited for that."""
-        served = await podgroups.served(self.api)
+        served = await podgroups.served(self.api, self.store.served)
         if served != self.store.served:
             self.store.served = served
             for body in self.store.jobs():

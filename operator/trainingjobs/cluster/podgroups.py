@@ -1,6 +1,6 @@
 """Pod groups as the API server tells them, and which of them it knows at all."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from trainingjobs.cluster import errors, paths
@@ -10,22 +10,16 @@ from trainingjobs.model import gang
 from trainingjobs.model.gang import Gang, GroupSeen
 
 
-async def served(api: Api, of: Iterable[Gang] = Gang) -> frozenset[Gang]:
-    """The pod groups that the API server knows now.
-
-    Raises:
-        ApiError: when it cannot say.
-    """
-    return frozenset([it for it in of if await _is_served(api, it)])
+async def served(api: Api, known: frozenset[Gang]) -> frozenset[Gang]:
+    """The pod groups that the API server knows now; where it cannot say, as it was known."""
+    return frozenset([it for it in Gang if await _is_served(api, it, known)])
 
 
-async def _is_served(api: Api, it: Gang) -> bool:
+async def _is_served(api: Api, it: Gang, known: frozenset[Gang]) -> bool:
     try:
         found = await api.request("GET", paths.api(it))
     except ApiError as error:
-        if error.status == errors.NOT_FOUND:
-            return False
-        raise
+        return it in known and error.status != errors.NOT_FOUND
     return any(item["name"] == gang.PLURAL for item in found.get("resources") or ())
 
 
