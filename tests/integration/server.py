@@ -54,7 +54,7 @@ class ApiServer:
 
 
 @contextmanager
-def api_server(folder: Path) -> Iterator[ApiServer]:
+def api_server(folder: Path, *flags: str) -> Iterator[ApiServer]:
     """A server that answers, with all it writes in the folder; it is gone afterwards."""
     programs = _programs()
     with _etcd(programs / "etcd", folder) as etcd_url:
@@ -68,8 +68,8 @@ def api_server(folder: Path) -> Iterator[ApiServer]:
             programs=programs,
         )
         _write_files(server, folder)
-        command = _command(programs / "kube-apiserver", folder, port, etcd_url)
-        with _running(command, folder / "kube-apiserver.log") as process:
+        command = [*_command(programs / "kube-apiserver", folder, port, etcd_url), *flags]
+        with running(command, folder / "kube-apiserver.log") as process:
             _wait(process, port, folder / "kube-apiserver.log")
             yield server
 
@@ -93,7 +93,7 @@ def _etcd(program: Path, folder: Path) -> Iterator[str]:
         "--unsafe-no-fsync",
         "--log-level=error",
     ]
-    with _running(command, folder / "etcd.log"):
+    with running(command, folder / "etcd.log"):
         yield url
 
 
@@ -147,7 +147,7 @@ def _kubeconfig(server: ApiServer) -> dict[str, object]:
 
 
 @contextmanager
-def _running(command: Sequence[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+def running(command: Sequence[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
     """The process, killed in the end: an API server with open watches takes its time to go."""
     with log.open("wb") as output:
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
