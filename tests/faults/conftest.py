@@ -1,0 +1,49 @@
+"""What the fault tests share: an API server, and an engine that has begun with all chosen cases."""
+
+import os
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from faults.cases import Case, seed, shuffled
+from faults.engine import Engine, Result
+from integration.conftest import apiserver
+from integration.server import ApiServer
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+__all__ = ["apiserver"]
+
+WHOLE = "faults"
+SHORT_LANES = {"shared": 10, "killed": 3}
+LONG_LANES = {"shared": 16, "killed": 4}
+SECONDS = 780.0
+
+
+@pytest.fixture(scope="session")
+def engine(
+    apiserver: ApiServer, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Engine]:
+    """The engine; how long it may take is FAULTS_SECONDS."""
+    whole = WHOLE in request.config.getoption("markexpr")
+    seconds = float(os.environ.get("FAULTS_SECONDS", SECONDS))
+    engine = Engine(apiserver, tmp_path_factory.mktemp("faults"), seconds)
+    engine.start(**(LONG_LANES if whole else SHORT_LANES))
+    yield engine
+    engine.stop()
+
+
+@pytest.fixture(scope="session")
+def result(engine: Engine, request: pytest.FixtureRequest) -> Callable[[Case], Result]:
+    """The result of a case; all cases of this session run at once."""
+    params = (getattr(item, "callspec", None) for item in request.session.items)
+    cases = [it.params["case"] for it in params if it is not None and "case" in it.params]
+    futures: dict[Case, Future[Result]] = engine.submit(shuffled(cases))
+    return lambda case: futures[case].result()
+
+
+def pytest_report_header() -> str:
+    """Which cases come first is chance, and can be had again."""
+    return f"faults: FAULTS_SEED={seed()}"
