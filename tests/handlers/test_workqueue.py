@@ -1,13 +1,14 @@
 """One look per job at a time, each when it is due, whatever rings."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 
 import pytest
 
 from handlers.instant import run
 from trainingjobs.cluster.backoff import Backoff
-from trainingjobs.handlers.workqueue import Queue
+from trainingjobs.handlers.workqueue import Queue, rest_after
 
 Work = Callable[[str], Awaitable[float | None]]
 
@@ -30,7 +31,7 @@ class Desk:
 
     async def work(self, key: str) -> float | None:
         """One look."""
-        self.looks.append((key, round(self.loop.time() - self.began, 2)))
+        self.looks.append((key, round(self.loop.time() - self.began, 1)))
         self.at_once[key] = self.at_once.get(key, 0) + 1
         self.most_of_one = max(self.most_of_one, self.at_once[key])
         self.most_at_once = max(self.most_at_once, sum(self.at_once.values()))
@@ -184,6 +185,46 @@ def test_a_job_that_rings_without_end_rests() -> None:
         assert 15 <= len(desk.looks) <= 25
 
     run(scenario())
+
+
+def test_a_look_that_never_waits_leaves_the_core_to_the_others() -> None:
+    async def scenario() -> None:
+        looks = 0
+
+        async def busy(_: str) -> None:
+            nonlocal looks
+            looks += 1
+            time.sleep(0.02)  # noqa: ASYNC251 - a look that computes cannot be rung meanwhile
+
+        queue: Queue[str] = Queue(busy)
+        queue.start()
+        for _ in range(100):
+            queue.wake("a")
+            await asyncio.sleep(0.01)
+        assert 6 <= looks <= 16
+        await asyncio.sleep(1)
+        assert not queue._states  # noqa: SLF001 - memory is what this is about
+        await queue.stop()
+
+    run(scenario())
+
+
+def test_a_look_that_only_waited_does_not_rest_for_long() -> None:
+    async def scenario() -> None:
+        desk = Desk(took=10.0)
+        desk.queue.wake("a")
+        await asyncio.sleep(5)
+        desk.queue.wake("a")
+        assert await desk.after(10) == [0.0, 10.2]
+
+    run(scenario())
+
+
+def test_a_computing_look_rests_for_seconds_at_most() -> None:
+    assert rest_after(took=100.0, kept=0.0) == pytest.approx(0.2)
+    assert rest_after(took=0.01, kept=0.01) == pytest.approx(0.04)
+    assert rest_after(took=0.5, kept=0.5) == pytest.approx(2.0)
+    assert rest_after(took=100.0, kept=100.0) == pytest.approx(5.0)
 
 
 def test_nothing_is_remembered_of_a_job_at_rest() -> None:

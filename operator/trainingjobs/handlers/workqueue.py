@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 
 from trainingjobs.cluster.backoff import Backoff
 from trainingjobs.cluster.errors import ApiError
+from trainingjobs.handlers.share import Metered
 
 K = TypeVar("K", bound=Hashable)
 
@@ -20,6 +21,8 @@ _LOG = logging.getLogger(__name__)
 _REST = 4.0
 """A job that is asked for all the time rests four times as long as its last look took."""
 _LONGEST_REST = 0.2
+_LONGEST_REST_OF_THE_CORE = 5.0
+"""What a look computed is rested for in full: that time was nobody else's."""
 _FAILED_REST = 1.0
 _TIMEOUT = 600.0
 
@@ -128,10 +131,11 @@ class Queue(Generic[K]):
             state.queued_at, state.running, state.rung = None, True, False
             # what was wished for before this look is void: the look says what comes next
             _cancel(state)
-            started = _now()
-            again = await self._try(key, state)
+            started, look = _now(), Metered(self._try(key, state))
+            again = await look
             state.running = False
-            self._settle(key, state, started, again)
+            rest = _FAILED_REST if state.failures else rest_after(_now() - started, look.seconds)
+            self._settle(key, state, rest, again)
 
     async def _try(self, key: K, state: _State) -> float | None:
         try:
@@ -146,16 +150,25 @@ class Queue(Generic[K]):
         state.failures = 0
         return again
 
-    def _settle(self, key: K, state: _State, started: float, again: float | None) -> None:
-        took = _now() - started
-        rest = _FAILED_REST if state.failures else min(_REST * took, _LONGEST_REST)
+    def _settle(self, key: K, state: _State, rest: float, again: float | None) -> None:
         state.not_before = _now() + rest
         if again is not None:
             self._at(key, state, max(_now() + again, state.not_before))
         if state.rung:
             self._at(key, state, state.not_before)
-        if state.timer is None and state.queued_at is None:
+        # who rings before its rest is over must find that it rests
+        asyncio.get_running_loop().call_at(state.not_before, self._forget, key, state)
+
+    def _forget(self, key: K, state: _State) -> None:
+        """Keep nothing of a key that has rested and that nothing is to be done about."""
+        idle = not state.running and state.timer is None and state.queued_at is None
+        if idle and self._states.get(key) is state:
             del self._states[key]
+
+
+def rest_after(took: float, kept: float) -> float:
+    """For how long a job rests after a look that took so long, and kept the core for so long."""
+    return max(min(_REST * took, _LONGEST_REST), min(_REST * kept, _LONGEST_REST_OF_THE_CORE))
 
 
 def _cancel(state: _State) -> None:
