@@ -117,7 +117,7 @@ class Reconciler:
         pace.wrote(job.uid)
         if old.phase is not new.phase:
             _LOG.info("%s: %s", new.phase, new.message or new.ready, extra=_about(job))
-        await self._hands.recorder.post(_identity(job), notices(old, new))
+        await self._hands.recorder.post(_identity(job), notices(old, new), new.attempt)
         return True
 
     async def _clean_up(self, job: TrainingJob, decision: Decision) -> None:
@@ -131,10 +131,10 @@ class Reconciler:
 
     def _next_look(self, job: TrainingJob, decision: Decision) -> datetime | None:
         now = self._hands.clock()
-        waits = [self._hands.pace.seconds_left(job.uid)]
-        if decision.makes:
-            pause = self._hands.refusals.seconds_left(job.uid)
-            waits.append(_UNFINISHED_SECONDS if pause is None else pause)
+        unfinished = _UNFINISHED_SECONDS if decision.makes else None
+        over = decision.status.finished
+        pause = None if over else self._hands.refusals.seconds_left(job.uid)
+        waits = [self._hands.pace.seconds_left(job.uid), unfinished if pause is None else pause]
         times = [now + timedelta(seconds=wait) for wait in waits if wait is not None]
         return min([*times, *([decision.wake_at] if decision.wake_at else [])], default=None)
 

@@ -18,6 +18,7 @@ def going(phase: Phase = Phase.RUNNING, **more: Any) -> Status:
         "attempt": 1,
         "start_time": at(-100),
         "attempt_start_time": at(-100),
+        "running_time": at(-80) if phase is Phase.RUNNING else None,
         "group_size": 3,
         "group_asked": 3,
         "conditions": [fact],

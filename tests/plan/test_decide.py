@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from builders import DOMAIN, NOW, a_job, a_pod, at, ended, pending, seen, starting
-from trainingjobs.model.observed import Observed, Problem, Trouble
+from trainingjobs.model.observed import Observed, Past, Problem, Trouble
 from trainingjobs.model.status import Attempt, Condition, Failure, Phase, Status
 from trainingjobs.plan.decide import decide
 from trainingjobs.plan.decision import Decision
@@ -177,6 +177,63 @@ def test_what_the_cluster_took_is_a_disruption(lost: list[Any]) -> None:
     assert (status.phase, status.restarts, status.disruptions) == (Phase.RESTARTING, 0, 1)
     assert status.failure is not None
     assert status.failure.rank == 1
+
+
+@pytest.mark.parametrize(
+    "politely",
+    [
+        pytest.param({"disruption": "TerminationByKubelet", "phase": "Failed"}, id="evicted"),
+        pytest.param({"deletion_requested": at(-1)}, id="deleted, by a clock that is ahead"),
+    ],
+)
+def test_a_rank_that_saves_and_leaves_when_told_to_has_not_succeeded(politely: Any) -> None:
+    told = replace(ended(1, 0, after=58), **politely)
+    status = decided(seen(a_pod(0), told, a_pod(2)), status=created()).status
+    assert (status.phase, status.disruptions, status.succeeded_ranks) == (Phase.RESTARTING, 1, "")
+
+
+def test_a_rank_that_was_seen_to_succeed_counts_though_nothing_was_written() -> None:
+    past = Past(succeeded=frozenset({(1, 2)}))
+    decision = decided(seen(a_pod(0), a_pod(1), past=past), status=created())
+    assert (decision.acts, decision.status.succeeded_ranks) == (False, "2")
+
+
+@pytest.mark.parametrize(
+    ("vanished", "rank", "disruptions"),
+    [
+        pytest.param({}, 0, 0, id="nobody saw it: it may have been tidied up"),
+        pytest.param({(1, 2): at(-61)}, 2, 1, id="it vanished first, and took the other along"),
+        pytest.param({(1, 2): at(-30)}, 0, 0, id="it vanished later"),
+    ],
+)
+def test_what_vanished_is_the_cause_if_it_was_first(
+    vanished: Any, rank: int, disruptions: int
+) -> None:
+    there = seen(ended(0, 1, message="boom"), a_pod(1), past=Past(vanished=vanished))
+    status = decided(there, status=created()).status
+    assert status.failure is not None
+    assert (status.failure.rank, status.disruptions) == (rank, disruptions)
+
+
+def test_pods_of_another_plan_are_replaced() -> None:
+    """Suspended, changed and resumed while nobody looked."""
+    running = decided(seen(a_pod(0), a_pod(1), a_pod(2)), status=created()).status
+    decision = decided(seen(a_pod(0), a_pod(1), a_pod(2)), status=running, size=2)
+    assert (decision.status.phase, decision.status.attempt) == (Phase.RESTARTING, 2)
+    assert len(decision.delete) == 3
+    assert decision.status.attempts[-1].reason == "SpecChanged"
+    assert (decision.status.restarts, decision.status.disruptions) == (0, 0)
+
+
+def test_a_service_that_was_lost_comes_back_by_itself() -> None:
+    decision = decided(seen(*(a_pod(rank) for rank in range(3)), service=False), status=created())
+    assert names(decision) == ["mnist"]
+    assert decision.check == ()
+
+
+def test_nothing_is_built_while_a_refusal_stands() -> None:
+    problem = Problem(trouble=Trouble.QUOTA, name="mnist-worker-1", message="full")
+    assert decided(seen(a_pod(0), a_pod(1), problems=(problem,))).create == ()
 
 
 def test_the_first_to_fall_is_named_and_the_others_are_its_victims() -> None:

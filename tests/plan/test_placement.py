@@ -23,6 +23,7 @@ def waiting(since: float = -120, **more: Any) -> Status:
         "attempt": 1,
         "start_time": at(since),
         "attempt_start_time": at(since),
+        "partial_since": at(since),
         "group_size": 3,
         "group_asked": 3,
     }
@@ -93,7 +94,8 @@ def test_two_jobs_do_not_come_back_together() -> None:
 def test_who_has_something_to_give_back(
     pods: list[PodSeen], problems: tuple[Problem, ...], released: bool
 ) -> None:
-    decision = decided(seen(*pods, problems=problems), waiting())
+    first = decided(seen(*pods, problems=problems), waiting(-240, partial_since=None), at(-120))
+    decision = decided(seen(*pods, problems=problems), first.status)
     assert bool(decision.delete) is released
 
 
@@ -135,6 +137,15 @@ def test_an_elastic_group_is_scaled_as_a_new_attempt(asked: int) -> None:
     assert scaled.status.message == f"scaled from 3 to {asked} instances"
     assert (len(scaled.delete), scaled.status.restarts) == (3, 0)
     assert len(decided(seen(), scaled.status, size=asked, **ELASTIC).create) == asked
+
+
+def test_the_clock_runs_from_when_a_part_found_room_not_from_when_it_asked() -> None:
+    """Three pods that waited for long are bound one after the other: no part is thrown out."""
+    status = waiting(-900, partial_since=None)
+    first = decided(seen(a_pod(0), pending(1), pending(2)), status)
+    assert (first.status.partial_since, first.delete, first.wake_at) == (NOW, (), at(120))
+    whole = decided(seen(*(a_pod(rank) for rank in range(3))), first.status, at(1))
+    assert (whole.status.partial_since, whole.status.phase) == (None, Phase.RUNNING)
 
 
 def test_a_shrunk_group_does_not_take_itself_for_scaled() -> None:

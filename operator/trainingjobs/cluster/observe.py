@@ -33,6 +33,7 @@ def observe(store: Store, job: TrainingJob) -> Observed:
         service=store.has_service(job.uid),
         groups=store.groups_of(job.uid),
         served=store.served,
+        past=store.past_of(job.uid),
     )
 
 

@@ -19,7 +19,7 @@ _OLD_DEFINITION = (
     "the API server does not keep all of a status (%s): its resource definition is older than "
     "this operator; replace it with: kubectl apply -f crds/trainingjob.yaml"
 )
-_COUNTS = ("ready", "instances", "replicas", "succeededRanks")
+_COUNTS = ("ready", "instances", "replicas", "succeededRanks", "partialSince")
 
 
 class Writer:

@@ -13,10 +13,11 @@ from datetime import datetime
 from typing import Any
 
 from trainingjobs.cluster import podgroups, pods
+from trainingjobs.cluster.history import History
 from trainingjobs.cluster.shelf import Shelf, newer, version_of
 from trainingjobs.model import gang, labels
 from trainingjobs.model.gang import Gang, GroupSeen
-from trainingjobs.model.observed import PodSeen
+from trainingjobs.model.observed import Past, PodSeen
 
 Manifest = dict[str, Any]
 Key = tuple[str, str]
@@ -32,6 +33,7 @@ class Family:
     pods: Shelf[PodSeen] = field(default_factory=Shelf)
     services: Shelf[str] = field(default_factory=Shelf)
     groups: Shelf[GroupSeen] = field(default_factory=Shelf)
+    history: History = field(default_factory=History)
 
     def shelf(self, kind: str | None) -> Shelf[PodSeen] | Shelf[str] | Shelf[GroupSeen]:
         """The objects of one kind."""
@@ -106,6 +108,8 @@ class Store:
         else:
             pod = self._noticed(family, manifest)
             news = pod is not None and family.pods.put(uid, version, pod)
+            if pod is not None and news:
+                family.history.note(pod)
         return family.key if news else None
 
     def take(self, manifest: Manifest) -> bool:
@@ -121,14 +125,16 @@ class Store:
         reference, family = pods.owner(manifest), self._family_of(manifest)
         if reference is None or family is None:
             return None
-        shelf = family.shelf(manifest.get("kind"))
-        shelf.bury(manifest["metadata"]["uid"], version_of(manifest))
+        uid = manifest["metadata"]["uid"]
+        self._vanish(family, uid)
+        family.shelf(manifest.get("kind")).bury(uid, version_of(manifest))
         self._tidy(reference["uid"])
         return family.key
 
     def lost(self, job_uid: str, kind: str, uid: str) -> None:
         """Take in that the API server knows nothing of this uid any more."""
         if job_uid in self._families:
+            self._vanish(self._families[job_uid], uid)
             self._families[job_uid].shelf(kind).bury(uid)
 
     def drop_absent_children(
@@ -151,6 +157,11 @@ class Store:
         found = () if family is None else family.pods
         return tuple(sorted(found, key=lambda pod: (pod.rank, pod.attempt)))
 
+    def past_of(self, job_uid: str) -> Past:
+        """What was seen of pods of a job that may be gone by now."""
+        family = self._families.get(job_uid)
+        return Past() if family is None else family.history.past()
+
     def has_service(self, job_uid: str) -> bool:
         """True when the job's service is there."""
         family = self._families.get(job_uid)
@@ -167,6 +178,11 @@ class Store:
             return None
         key = manifest["metadata"]["namespace"], reference["name"]
         return self._families.setdefault(reference["uid"], Family(key))
+
+    def _vanish(self, family: Family, uid: str) -> None:
+        pod = family.pods.get(uid)
+        if pod is not None:
+            family.history.vanish(pod, self._clock())
 
     def _noticed(self, family: Family, manifest: Manifest) -> PodSeen | None:
         """The pod with the time when its end was first seen, by our own clock."""

@@ -1,5 +1,7 @@
 """One TrainingJob, parsed: past this door its values are right and nobody checks again."""
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -52,6 +54,15 @@ class TrainingJob:
     def key(self) -> tuple[str, str]:
         """Namespace and name."""
         return self.namespace, self.name
+
+    @property
+    def plan_hash(self) -> str:
+        """A digest of all that the pods of an attempt are made from, but for an elastic size."""
+        spec = self.spec
+        size = None if spec.elastic is not None else spec.parallel_instances
+        parts = [size, spec.framework, spec.processes_per_instance, spec.port]
+        text = json.dumps([*parts, spec.template, spec.master_template], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def template(self, rank: int) -> Manifest:
         """The user's pod template for one rank."""

@@ -1,6 +1,7 @@
 """What is seen of a job's pods, service and pod group: a frozen snapshot that decisions rest on."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -96,6 +97,22 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """What was seen of pods that may be gone by now, by attempt and rank."""
+
+    succeeded: frozenset[tuple[int, int]] = frozenset()
+    vanished: Mapping[tuple[int, int], datetime] = field(default_factory=dict)
+
+    def succeeded_in(self, attempt: int) -> frozenset[int]:
+        """Ranks that were seen to succeed."""
+        return frozenset(rank for number, rank in self.succeeded if number == attempt)
+
+    def vanished_in(self, attempt: int) -> dict[int, datetime]:
+        """Ranks whose pods were seen to vanish, and when."""
+        return {rank: time for (number, rank), time in self.vanished.items() if number == attempt}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
     """All that is seen of one job; pods of other attempts included, others' pods never."""
 
@@ -105,6 +122,7 @@ class Observed:
     served: frozenset[Gang] = frozenset()
     """The pod groups that this cluster knows."""
     problems: tuple[Problem, ...] = ()
+    past: Past = Past()
 
     def of(self, attempt: int) -> dict[int, PodSeen]:
         """The pods of one attempt by rank."""

@@ -115,6 +115,16 @@ class Status(Model):
     attempt_start_time: datetime | None = Field(
         default=None, description="When this attempt was allowed to start."
     )
+    running_time: datetime | None = Field(
+        default=None, description="When all instances of this attempt first ran."
+    )
+    partial_since: datetime | None = Field(
+        default=None, description="Since when only a part of the group has room."
+    )
+    plan_hash: Annotated[str, Field(max_length=64)] = Field(
+        default="",
+        description="What this attempt was planned from; another plan is another attempt.",
+    )
     next_attempt_time: datetime | None = Field(
         default=None, description="When the next attempt starts, while it backs off."
     )

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import Observed, PodSeen
@@ -10,15 +11,15 @@ from trainingjobs.status import conditions
 from trainingjobs.status.standing import succeeded_ranks
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Case:
-    """All that the questions may look at."""
+    """All that the questions may look at; what several of them ask for is worked out once."""
 
     job: TrainingJob
     seen: Observed
     now: datetime
 
-    @property
+    @cached_property
     def pods(self) -> dict[int, PodSeen]:
         """The pods of the current attempt by rank."""
         return {
@@ -27,13 +28,13 @@ class Case:
             if rank < self.job.size
         }
 
-    @property
+    @cached_property
     def done(self) -> frozenset[int]:
         """Ranks that have succeeded in this attempt, now or when it was last looked at."""
         now = {rank for rank, pod in self.pods.items() if succeeded(pod)}
-        return succeeded_ranks(self.job) | now
+        return succeeded_ranks(self.job) | self.seen.past.succeeded_in(self.job.attempt) | now
 
-    @property
+    @cached_property
     def lost(self) -> frozenset[int]:
         """Ranks whose pods were there in this attempt and are gone."""
         if not conditions.holds(self.job.status.conditions, conditions.CREATED):
@@ -44,4 +45,5 @@ class Case:
 def cause_of(case: Case) -> Cause | None:
     """What ended the attempt, if anything did."""
     living = {rank: pod for rank, pod in case.pods.items() if rank not in case.done}
-    return first_cause(case.job, living, case.lost)
+    times = case.seen.past.vanished_in(case.job.attempt)
+    return first_cause(case.job, living, {rank: times.get(rank) for rank in case.lost})

@@ -6,7 +6,7 @@ times) a rank that complains of a lost peer comes after one that does not.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
@@ -19,13 +19,18 @@ from trainingjobs.model.status import MAX_MESSAGE, Attempt, Failure
 SETTLE = timedelta(seconds=1.5)
 """How long the news of a failure may lag behind the news of what it caused."""
 
+SKEW = timedelta(seconds=5)
+"""How far a node's clock may be behind the API server's: the one tells when a container ended,
+the other when its pod was told to go."""
+
 _LOST_PEER = re.compile(
     r"connection (reset|closed|refused)|closed by peer|broken pipe|socket closed|recvvalue failed"
     r"|remote process exited|nccl.{0,40}(abort|timeout|remote)|peer.{0,20}(gone|lost|down)",
     re.IGNORECASE,
 )
 _DIGITS = re.compile(r"\d+")
-_BEGINNING = datetime.min.replace(tzinfo=UTC)
+_END = datetime.max.replace(tzinfo=UTC)
+"""What vanished while nobody looked comes after what is known to have failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +41,17 @@ class Cause:
     disruption: bool
 
 
-def first_cause(job: TrainingJob, pods: Mapping[int, PodSeen], lost: Iterable[int]) -> Cause | None:
-    """The first cause among the attempt's pods and its lost ranks; None while all is well."""
-    gone = [_gone(job, rank) for rank in lost]
+def first_cause(
+    job: TrainingJob, pods: Mapping[int, PodSeen], lost: Mapping[int, datetime | None]
+) -> Cause | None:
+    """The first cause among the attempt's pods and its lost ranks; None while all is well.
+
+    Args:
+        job: whose attempt it is.
+        pods: the pods that are there, by rank.
+        lost: ranks whose pods are gone, with the time where it was seen.
+    """
+    gone = [_gone(job, rank, time) for rank, time in lost.items()]
     fallen = [_fallen(pod) for pod in pods.values() if _has_fallen(pod)]
     candidates = sorted([*gone, *fallen], key=_order)
     if not candidates:
@@ -69,8 +82,11 @@ def repeats(history: Sequence[Attempt], failure: Failure) -> int:
 
 
 def succeeded(pod: PodSeen) -> bool:
-    """True when the rank did its work: ended with 0, and not because it was told to go."""
-    return pod.succeeded and not _told_to_go(pod)
+    """True when the rank did its work: ended with 0, and not because it was told to go.
+
+    A script that saves its work when it is told to stop ends with 0 as well.
+    """
+    return pod.succeeded and pod.disruption is None and not _told_to_go(pod)
 
 
 def _alike(one: Failure | None, other: Failure) -> bool:
@@ -96,7 +112,7 @@ def _told_to_go(pod: PodSeen) -> bool:
     if pod.deletion_requested is None:
         return False
     finished = pod.exit.finished if pod.exit else None
-    return finished is None or finished >= pod.deletion_requested
+    return finished is None or finished >= pod.deletion_requested - SKEW
 
 
 def _fallen(pod: PodSeen) -> Cause:
@@ -122,9 +138,13 @@ def _reason(pod: PodSeen, *, disruption: bool) -> str:
     return (pod.exit.reason if pod.exit else "") or "Error"
 
 
-def _gone(job: TrainingJob, rank: int) -> Cause:
+def _gone(job: TrainingJob, rank: int, time: datetime | None) -> Cause:
     failure = Failure(
-        rank=rank, pod=names.pod(job.name, rank), reason="Gone", message="the pod no longer exists"
+        rank=rank,
+        pod=names.pod(job.name, rank),
+        reason="Gone",
+        message="the pod no longer exists",
+        time=time,
     )
     return Cause(failure=failure, disruption=True)
 
@@ -132,7 +152,7 @@ def _gone(job: TrainingJob, rank: int) -> Cause:
 def _order(cause: Cause) -> tuple[datetime, bool, bool, int]:
     failure = cause.failure
     return (
-        failure.time or _BEGINNING,
+        (failure.time or _END).replace(microsecond=0),
         not cause.disruption,
         _LOST_PEER.search(failure.message) is not None,
         failure.rank,

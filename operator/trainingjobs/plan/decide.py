@@ -10,7 +10,6 @@ from datetime import datetime
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import Observed, PodSeen
 from trainingjobs.model.spec import CleanPodPolicy, Manifest
-from trainingjobs.model.status import Phase
 from trainingjobs.model.verdict import Step, Verdict
 from trainingjobs.plan import cause, gang, manifests, podgroup, timing
 from trainingjobs.plan.case import Case, cause_of
@@ -39,10 +38,10 @@ def decide(job: TrainingJob, seen: Observed, now: datetime, domain: str) -> Deci
     verdict = judge(case)
     status = report(job, seen, verdict, now)
     runs = verdict.step is Step.RUN
-    create = _missing(case, domain) if runs else ()
+    create = _missing(case, domain) if runs and not seen.problems else ()
     return Decision(
         status=status,
-        check=_samples(case, domain) if create and not seen.service else (),
+        check=_samples(case, domain) if create and not (seen.service or case.pods) else (),
         resize=podgroup.resized(case) if runs else (),
         create=create,
         delete=_unwanted(case, verdict),
@@ -135,6 +134,6 @@ def _wake_at(job: TrainingJob, verdict: Verdict, now: datetime) -> datetime | No
         verdict.until,
         timing.deadline(job),
         timing.startup_deadline(job),
-        timing.placement_deadline(job) if job.status.phase is Phase.PENDING else None,
+        timing.placement_deadline(job),
     )
     return min((time for time in due if time is not None and time > now), default=None)

@@ -29,7 +29,7 @@ def pod_spec(template: Manifest, place: Place, fixed: Mapping[str, Any]) -> Mani
     spec: Manifest = template["spec"]
     group = frameworks.environment(place)
     main = containers.trainer(template)
-    shared = _shares_memory(spec)
+    shared = _shares_memory(main)
     return {
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": GRACE_SECONDS,
@@ -87,14 +87,19 @@ def with_environment(container: Manifest, values: Mapping[str, str]) -> Manifest
 
 
 def _wishes(place: Place) -> dict[str, str]:
-    """Defaults that a user would want: logs at once, and as many threads as CPUs."""
+    """Defaults that a user would want: logs at once, and as many threads as CPUs.
+
+    What a container takes from elsewhere (`envFrom`) would lose against these: it gets none.
+    """
     template = place.job.template(place.rank)
+    if containers.trainer(template).get("envFrom"):
+        return {}
     threads = max(containers.cpus(template) // place.processes, 1)
     limited = containers.has_cpu_limit(template)
     return {"PYTHONUNBUFFERED": "1"} | ({"OMP_NUM_THREADS": str(threads)} if limited else {})
 
 
-def _shares_memory(spec: Manifest) -> bool:
-    """True unless the template already says what shared memory is."""
-    mounts = (mount for item in spec["containers"] for mount in item.get("volumeMounts") or [])
+def _shares_memory(container: Manifest) -> bool:
+    """True unless the container already says what its shared memory is."""
+    mounts = container.get("volumeMounts") or []
     return all(mount.get("mountPath", "").rstrip("/") != SHM_PATH for mount in mounts)

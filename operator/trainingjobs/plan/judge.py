@@ -1,6 +1,6 @@
 """An ordered chain of questions about a job; the first that has an answer decides.
 
-    done? suspended? too late? fallen? scaled? refused for good? slow to start?
+    done? suspended? too late? fallen? changed? scaled? refused for good? slow to start?
     old pods left? back-off? a scheduler that is not there? only a part placed?
 
 and if none has one, the job runs. The order matters: what has succeeded is neither stopped to be
@@ -12,7 +12,6 @@ from collections.abc import Callable
 from trainingjobs import frameworks
 from trainingjobs.model.observed import Trouble
 from trainingjobs.model.spec import SuccessPolicy
-from trainingjobs.model.status import Phase
 from trainingjobs.model.verdict import Step, Verdict
 from trainingjobs.plan import placement, podgroup, timing
 from trainingjobs.plan.case import Case
@@ -70,7 +69,7 @@ def _late(case: Case) -> Verdict | None:
 
 def _slow_start(case: Case) -> Verdict | None:
     due = timing.startup_deadline(case.job)
-    if due is None or case.now < due or case.job.status.phase is Phase.RUNNING:
+    if due is None or case.now < due or case.job.status.running_time is not None:
         return None
     whole = len(case.pods.keys() | case.done) == case.job.size
     if whole and all(pod.running or pod.ended for pod in case.pods.values()):
@@ -116,6 +115,7 @@ _QUESTIONS: tuple[Callable[[Case], Verdict | None], ...] = (
     _suspended,
     _late,
     fallen,
+    placement.changed,
     placement.scaled,
     _refused,
     _slow_start,

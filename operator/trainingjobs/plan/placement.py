@@ -13,6 +13,7 @@ from trainingjobs.model.verdict import Step, Verdict
 from trainingjobs.plan import timing
 from trainingjobs.plan.case import Case
 from trainingjobs.status import moves, sentences
+from trainingjobs.status.standing import standing
 
 STUCK = "PodStuck"
 
@@ -25,6 +26,15 @@ def scaled(case: Case) -> Verdict | None:
         return None
     words = f"scaled from {before} to {asked} instances"
     return Verdict(step=Step.RESTART, reason=moves.SCALED, message=words)
+
+
+def changed(case: Case) -> Verdict | None:
+    """Pods of another plan than the job's: it was stopped, changed and resumed unseen."""
+    made_from = case.job.status.plan_hash
+    if made_from in {"", case.job.plan_hash}:
+        return None
+    words = "the job was changed while it was suspended"
+    return Verdict(step=Step.RESTART, reason=moves.CHANGED, message=words)
 
 
 def old_pods(case: Case) -> Verdict | None:
@@ -54,9 +64,10 @@ def backing_off(case: Case) -> Verdict | None:
 def half_placed(case: Case) -> Verdict | None:
     """A group of which only a part found room in time gives it back, or shrinks to it."""
     due = timing.placement_deadline(case.job)
-    held = _held(case)
-    if due is None or case.now < due or held is None:
+    place = standing(case.job.size, case.seen, case.job.attempt, case.done)
+    if due is None or case.now < due or not place.partial:
         return None
+    held = sum(pod.scheduled for pod in case.pods.values())
     elastic = case.job.spec.elastic
     if elastic is not None and held >= elastic.min_instances:
         words = f"only {held} of {case.job.size} instances found room: going on with {held}"
@@ -91,18 +102,6 @@ def _stuck(pods: list[PodSeen]) -> str:
         f"there: no rank may live twice, so the next attempt waits; if the node is lost, delete "
         f"it or taint it node.kubernetes.io/out-of-service"
     )
-
-
-def _held(case: Case) -> int | None:
-    """Instances that hold room while others have none; None where the group is whole.
-
-    Pods that no node has taken hold no room, unless a quota counts them.
-    """
-    missing = case.job.size - len(case.done | case.pods.keys())
-    placed = sum(pod.scheduled for pod in case.pods.values())
-    waits = missing > 0 or placed < len(case.pods)
-    holds = len(case.pods) if missing else placed
-    return placed if waits and holds else None
 
 
 def _no_room(case: Case, held: int) -> str:

@@ -42,7 +42,7 @@ def expiry(job: TrainingJob) -> datetime | None:
 
 def placement_deadline(job: TrainingJob) -> datetime | None:
     """Until when a group may be there in part."""
-    return _after(job.status.attempt_start_time, job.spec.placement_timeout_seconds)
+    return _after(job.status.partial_since, job.spec.placement_timeout_seconds)
 
 
 def placement_delay(job: TrainingJob) -> timedelta:

@@ -9,6 +9,8 @@ from types import MappingProxyType
 
 from trainingjobs.schema.openapi import Schema
 
+MAX_TENSORFLOW = 500
+"""Twice as many long names, and a TF_CONFIG would be longer than Linux lets a variable be."""
 _FIXED = ("framework", "template", "processesPerInstance", "port")
 _FIXED_OPTIONAL = ("masterTemplate",)
 _STOPPED = "oldSelf.suspend || self.suspend"
@@ -59,6 +61,12 @@ def _size() -> list[Schema]:
             f"!has(self.elastic) || (self.elastic.minInstances <= self.{size} && "
             f"self.{size} <= self.elastic.maxInstances)",
             f"{size} must lie between spec.elastic.minInstances and spec.elastic.maxInstances",
+            field=size,
+        ),
+        rule(
+            f"self.framework != 'TensorFlow' || self.{size} <= {MAX_TENSORFLOW}",
+            f"{size} must be at most {MAX_TENSORFLOW} with framework TensorFlow: each instance "
+            "gets a TF_CONFIG that lists all of them",
             field=size,
         ),
     ]

@@ -15,8 +15,9 @@ from trainingjobs.model.verdict import Charge, Step, Verdict
 SUSPENDED = "Suspended"
 SCALED = "Scaled"
 SHRUNK = "Shrunk"
+CHANGED = "SpecChanged"
 NO_ROOM = "PlacementTimeout"
-PLANNED = frozenset({SUSPENDED, SCALED, SHRUNK})
+PLANNED = frozenset({SUSPENDED, SCALED, SHRUNK, CHANGED})
 """Ends of an attempt that are no failure."""
 
 
@@ -49,6 +50,7 @@ def _going(job: TrainingJob, verdict: Verdict, now: datetime) -> dict[str, Any]:
         "start_time": status.start_time or now,
         "attempt_start_time": None if waits else status.attempt_start_time or now,
         "next_attempt_time": status.next_attempt_time if waits else None,
+        "plan_hash": "" if waits else status.plan_hash or job.plan_hash,
         "succeeded_ranks": ranks.compact(verdict.done),
     }
 
@@ -67,7 +69,13 @@ def _restarted(job: TrainingJob, verdict: Verdict, now: datetime) -> dict[str, A
 
 def _suspended(job: TrainingJob, now: datetime) -> dict[str, Any]:
     """A job that ran goes on with a new attempt later; one that did not has nothing to count."""
-    stopped = {"start_time": None, "next_attempt_time": None}
+    asked = job.spec.parallel_instances
+    stopped = {
+        "start_time": None,
+        "next_attempt_time": None,
+        "group_size": asked,
+        "group_asked": asked,
+    }
     if job.status.start_time is None:
         return {"attempt": job.attempt, **stopped}
     verdict = Verdict(step=Step.SUSPEND, reason=SUSPENDED)
@@ -95,6 +103,9 @@ def _next_attempt(job: TrainingJob, verdict: Verdict, now: datetime) -> dict[str
     return {
         "attempt": job.attempt + 1,
         "attempt_start_time": None,
+        "running_time": None,
+        "partial_since": None,
+        "plan_hash": "",
         "group_size": verdict.size or job.spec.parallel_instances,
         "group_asked": job.spec.parallel_instances,
         "succeeded_ranks": "",

@@ -36,6 +36,8 @@ def report(job: TrainingJob, seen: Observed, verdict: Verdict, now: datetime) ->
             "message": block.message,
             "ready": f"{place.ready}/{size}",
             "instances": place.counts,
+            "running_time": moved.running_time or (now if phase is Phase.RUNNING else None),
+            "partial_since": _partial_since(moved, verdict, place, now),
             "placement_timeouts": 0 if place.scheduled else moved.placement_timeouts,
             "replicas": sum(not pod.terminating for pod in place.pods.values()),
             "selector": labels.selector(job.uid),
@@ -43,6 +45,13 @@ def report(job: TrainingJob, seen: Observed, verdict: Verdict, now: datetime) ->
             "conditions": _conditions(job, place, phase, block, now),
         }
     )
+
+
+def _partial_since(
+    status: Status, verdict: Verdict, place: Standing, now: datetime
+) -> datetime | None:
+    waits = verdict.step is Step.RUN and place.partial
+    return (status.partial_since or now) if waits else None
 
 
 def _done(status: Status) -> frozenset[int]:

@@ -34,6 +34,18 @@ class Standing:
         return self.ready == self.size
 
     @property
+    def partial(self) -> bool:
+        """True while some ranks hold room and others have none.
+
+        Pods that no node has taken hold none, unless some could not even be created: then a
+        quota counts them.
+        """
+        counts = self.counts
+        placed = counts.starting + counts.running + counts.succeeded + counts.failed
+        holds = placed + counts.pending if counts.missing else placed
+        return holds > 0 and counts.missing + counts.pending > 0
+
+    @property
     def ready(self) -> int:
         """Ranks that run or have succeeded."""
         return self.counts.running + self.counts.succeeded
