@@ -82,19 +82,48 @@ async def test_a_server_that_does_not_answer_is_not_waited_for(
     await recorder(Silent()).post(JOB, [NOTICE])
 
 
+async def test_a_message_with_changing_numbers_is_one_event() -> None:
+    api = FakeApi()
+    told = recorder(api)
+    for number in range(5):
+        message = f"exceeded quota, used: {number}"
+        await told.post(JOB, [Notice(type="Warning", reason="QuotaExceeded", message=message)])
+    (event,) = api.objects.values()
+    assert (event["count"], event["message"]) == (5, "exceeded quota, used: 4")
+
+
+async def test_each_attempt_has_its_own_events() -> None:
+    api = FakeApi()
+    told = recorder(api)
+    for attempt in (1, 2, 2):
+        await told.post(JOB, [NOTICE], attempt)
+    assert sorted(event["count"] for event in api.objects.values()) == [1, 2]
+
+
+async def test_another_process_says_the_latest_words() -> None:
+    api = FakeApi()
+    await recorder(api).post(JOB, [NOTICE])
+    again = Notice(type="Warning", reason="Restarting", message="rank 2 fell")
+    await recorder(api).post(JOB, [again])
+    (event,) = api.objects.values()
+    assert (event["count"], event["message"]) == (2, "rank 2 fell")
+
+
 async def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events, "MAX_REMEMBERED", 3)
     api = FakeApi()
     told = recorder(api)
     await told.post(
-        JOB, [Notice(type="Normal", reason="R", message=str(number)) for number in range(10)]
+        JOB, [Notice(type="Normal", reason=f"R{number}", message="") for number in range(10)]
     )
     assert len(told._counts) == 3  # noqa: SLF001 - memory is what this is about
 
 
 def test_names_are_the_same_for_the_same_and_fit() -> None:
-    other = Notice(type="Normal", reason="Restarting", message="rank 2 fell")
-    assert event_name(JOB, NOTICE) == event_name(JOB, NOTICE)
-    assert event_name(JOB, NOTICE) != event_name(JOB, other)
-    assert event_name({**JOB, "uid": "other"}, NOTICE) != event_name(JOB, NOTICE)
-    assert len(event_name({**JOB, "name": "a" * 250}, NOTICE)) < 253
+    other = Notice(type="Normal", reason="Running", message="rank 1 fell")
+    again = Notice(type="Normal", reason="Restarting", message="rank 2 fell")
+    assert event_name(JOB, NOTICE, 1) == event_name(JOB, again, 1)
+    assert event_name(JOB, NOTICE, 1) != event_name(JOB, NOTICE, 2)
+    assert event_name(JOB, NOTICE, 1) != event_name(JOB, other, 1)
+    assert event_name({**JOB, "uid": "other"}, NOTICE, 1) != event_name(JOB, NOTICE, 1)
+    assert len(event_name({**JOB, "name": "a" * 250}, NOTICE, 1)) < 253

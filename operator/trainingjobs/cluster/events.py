@@ -1,7 +1,8 @@
 """Tells people what happened, as Kubernetes events; nothing depends on it.
 
-The name of an event is made from the job, the reason and the message, so that the same
-thing said again counts up the event that is there instead of making another.
+The name of an event is made from the job, its attempt and the reason, so that the same
+thing said again counts up the event that is there instead of making another. The message
+is no part of it: it may have numbers in it that change each time.
 """
 
 import asyncio
@@ -36,34 +37,37 @@ class Recorder:
         self._instance = instance
         self._counts: OrderedDict[str, int] = OrderedDict()
 
-    async def post(self, metadata: dict[str, Any], notices: Iterable[Notice]) -> None:
-        """Post these notices about the job of this metadata; a failure is only logged."""
+    async def post(
+        self, metadata: dict[str, Any], notices: Iterable[Notice], attempt: int = 0
+    ) -> None:
+        """Post these notices about an attempt of the job; a failure is only logged."""
         for notice in notices:
+            event = self._event(metadata, event_name(metadata, notice, attempt), notice)
             try:
                 async with asyncio.timeout(_SECONDS):
-                    await self._post(metadata, notice)
+                    await self._post(event)
             except (ApiError, TimeoutError) as error:
                 _LOG.warning("event %s could not be posted: %s", notice.reason, error)
 
-    async def _post(self, job: dict[str, Any], notice: Notice) -> None:
-        name = event_name(job, notice)
-        namespace = job["namespace"]
-        if name in self._counts and await self._count(namespace, name, self._counts[name] + 1):
+    async def _post(self, event: dict[str, Any]) -> None:
+        name = event["metadata"]["name"]
+        if name in self._counts and await self._count(event, self._counts[name] + 1):
             return
-        event = self._event(job, name, notice)
         try:
-            await self._api.request("POST", paths.events(namespace), body=event)
+            path = paths.events(event["metadata"]["namespace"])
+            await self._api.request("POST", path, body=event)
             self._remember(name, 1)
         except ApiError as error:
             if not errors.exists(error):
                 raise
-            await self._count(namespace, name, None)
+            await self._count(event, None)
 
-    async def _count(self, namespace: str, name: str, count: int | None) -> bool:
+    async def _count(self, event: dict[str, Any], count: int | None) -> bool:
         """Count the event up; without a known count the answer to a first patch tells it."""
-        patch: dict[str, Any] = {"lastTimestamp": write_time(self._clock())}
+        patch = {field: event[field] for field in ("lastTimestamp", "message")}
         if count is not None:
             patch["count"] = count
+        name, namespace = event["metadata"]["name"], event["metadata"]["namespace"]
         with suppress(KeyError):
             del self._counts[name]
         try:
@@ -74,7 +78,7 @@ class Recorder:
                 raise
             return False
         if count is None:
-            return await self._count(namespace, name, int(answer.get("count") or 1) + 1)
+            return await self._count(event, int(answer.get("count") or 1) + 1)
         self._remember(name, count)
         return True
 
@@ -109,9 +113,8 @@ class Recorder:
         }
 
 
-def event_name(job: dict[str, Any], notice: Notice) -> str:
-    """The same name for the same notice about the same job."""
-    said = "\0".join((job["uid"], notice.reason, notice.message))
-    return (
-        f"{job['name'][:_MAX_STEM].rstrip('.-')}.{hashlib.sha256(said.encode()).hexdigest()[:16]}"
-    )
+def event_name(job: dict[str, Any], notice: Notice, attempt: int) -> str:
+    """The same name for the same step of the same attempt of the same job."""
+    said = "\0".join((job["uid"], str(attempt), notice.reason))
+    digest = hashlib.sha256(said.encode()).hexdigest()[:16]
+    return f"{job['name'][:_MAX_STEM].rstrip('.-')}.{digest}"
