@@ -225,6 +225,20 @@ async def test_a_refused_create_is_said_and_not_repeated_at_once(lab: Lab) -> No
     assert lab.api.writes == [("POST", PODS)]
 
 
+async def test_words_wait_for_each_other_and_the_last_is_written(lab: Lab) -> None:
+    refuse_pods(lab, QUOTA, allowed=0)
+    await lab.look()
+    refuse_pods(lab, ApiError(403, "Forbidden", "exceeded quota: gpus, used: 7"), allowed=0)
+    lab.seconds += 1.0
+    wait = await lab.look()
+    assert "used: 7" not in lab.status["message"]
+    assert wait is not None
+    assert 0 < wait <= 2
+    lab.seconds += 1.0
+    await lab.look()
+    assert "used: 7" in lab.status["message"]
+
+
 async def test_a_refused_create_is_forgotten_when_it_goes_through(lab: Lab) -> None:
     refuse_pods(lab, QUOTA, allowed=0)
     await lab.look()

@@ -109,7 +109,7 @@ class Reconciler:
         if not self._hands.writer.differs(job, new):
             pace.settled(job.uid)
             return True
-        patient = statuses.only_counts(old, new) and not decision.acts
+        patient = statuses.only_words(old, new) and not decision.acts
         if patient and pace.must_wait(job.uid):
             return True
         if not await self._hands.writer.write(job, new):

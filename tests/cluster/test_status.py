@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from builders import NOW, a_body, at
 from cluster.fakeapi import FakeApi, merged
 from trainingjobs.cluster.errors import ApiError
-from trainingjobs.cluster.status import Writer, difference, only_counts, same, written
+from trainingjobs.cluster.status import Writer, difference, only_words, same, written
 from trainingjobs.cluster.store import Store
 from trainingjobs.model.job import TrainingJob, parse
-from trainingjobs.model.status import Failure, Instances, Phase, Status
+from trainingjobs.model.status import Condition, Failure, Instances, Phase, Status
 
 PATH = "/apis/trainingjob.dev/v1/namespaces/lab/trainingjobs/mnist"
 JSON = st.recursive(
@@ -20,6 +20,17 @@ JSON = st.recursive(
     lambda inner: st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
 )
 OBJECTS = st.dictionaries(st.sampled_from("abc"), JSON, max_size=3)
+
+
+def condition(**changes: str) -> Condition:
+    """A condition that does not hold."""
+    plain = {
+        "type": "Running",
+        "status": "False",
+        "reason": "Waiting",
+        "lastTransitionTime": "2026-03-01T12:00:00Z",
+    }
+    return Condition.model_validate({**plain, **changes})
 
 
 @given(OBJECTS, OBJECTS)
@@ -48,18 +59,23 @@ def test_a_fraction_of_a_second_is_no_difference() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "counts"),
+    ("change", "may_wait"),
     [
         ({"ready": "2/3"}, True),
         ({"instances": Instances(running=2)}, True),
         ({"replicas": 2}, True),
         ({"ready": "2/3", "phase": Phase.RUNNING}, False),
-        ({"message": "waits"}, False),
+        ({"message": "waits"}, True),
+        ({"conditions": [condition(message="3 of 4 are there")]}, True),
+        ({"conditions": [condition(reason="QuotaExceeded")]}, False),
+        ({"conditions": [condition(status="True")]}, False),
+        ({"conditions": []}, False),
         ({"failure": Failure(rank=0, pod="mnist-master", reason="Error")}, False),
     ],
 )
-def test_only_counts_may_wait(change: dict[str, Any], counts: bool) -> None:
-    assert only_counts(Status(), Status().model_copy(update=change)) is counts
+def test_only_counts_and_words_may_wait(change: dict[str, Any], may_wait: bool) -> None:
+    old = Status(conditions=[condition()])
+    assert only_words(old, old.model_copy(update=change)) is may_wait
 
 
 class Place:

@@ -1,4 +1,4 @@
-"""How fast a status follows its pods when only numbers move.
+"""How fast a status follows its pods when only numbers and words move.
 
 Five hundred pods that become ready are five hundred changes of one number. A change that
 comes alone is told after a moment; of those that come together one in two seconds is.
@@ -20,7 +20,7 @@ class Pace:
         self._wrote: dict[str, float] = {}
 
     def must_wait(self, uid: str) -> bool:
-        """True when this change of numbers is to wait for the next ones."""
+        """True when this change of numbers or words is to wait for the next ones."""
         self._waits.setdefault(uid, self._clock())
         return (self.seconds_left(uid) or 0.0) > 0
 

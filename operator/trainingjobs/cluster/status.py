@@ -19,7 +19,7 @@ _OLD_DEFINITION = (
     "the API server does not keep all of a status (%s): its resource definition is older than "
     "this operator; replace it with: kubectl apply -f crds/trainingjob.yaml"
 )
-_COUNTS = ("ready", "instances", "replicas", "succeededRanks", "partialSince")
+_WORDS = ("message", "ready", "instances", "replicas", "succeededRanks", "partialSince")
 
 
 class Writer:
@@ -107,13 +107,18 @@ def same(old: Status, new: Status) -> bool:
     return written(old) == written(new)
 
 
-def only_counts(old: Status, new: Status) -> bool:
-    """True when nothing but numbers of instances moved: these may wait for each other."""
-    before, after = written(old), written(new)
-    for field in _COUNTS:
-        before.pop(field, None)
-        after.pop(field, None)
-    return before == after
+def only_words(old: Status, new: Status) -> bool:
+    """True when nothing but numbers of instances and messages moved: these may wait."""
+    return _outline(old) == _outline(new)
+
+
+def _outline(status: Status) -> dict[str, Any]:
+    plain = {key: it for key, it in written(status).items() if key not in _WORDS}
+    conditions = [
+        {key: it for key, it in condition.items() if key != "message"}
+        for condition in plain.get("conditions") or ()
+    ]
+    return {**plain, "conditions": conditions}
 
 
 def difference(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
