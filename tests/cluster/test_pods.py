@@ -141,6 +141,50 @@ def test_how_it_ended(ended: Raw, seen: Exit) -> None:
     assert see(status=status).exit == seen
 
 
+def rule(operator: str, *codes: int, action: str = "Restart") -> Raw:
+    """When a container is started again in place."""
+    return {"action": action, "exitCodes": {"operator": operator, "values": list(codes)}}
+
+
+@pytest.mark.parametrize(
+    ("policy", "rules", "code", "over"),
+    [
+        ("Never", [rule("In", 42)], 42, False),
+        ("Never", [rule("In", 42)], 1, True),
+        ("Never", [rule("In", 42)], 0, True),
+        ("Never", [rule("NotIn", 1)], 42, False),
+        ("Never", [rule("NotIn", 1)], 1, True),
+        ("Never", [rule("In", 1), rule("In", 42, action="RestartAllContainers")], 42, False),
+        ("Never", [rule("In", 42, action="Unheard")], 42, True),
+        ("Never", None, 42, True),
+        ("OnFailure", None, 0, True),
+        ("OnFailure", None, 1, False),
+        ("OnFailure", [rule("In", 0)], 0, False),
+        ("Always", None, 0, False),
+        (None, None, 42, True),
+        (None, [rule("In", 42)], 42, True),
+    ],
+)
+def test_what_the_kubelet_starts_again_has_not_ended(
+    policy: str | None, rules: list[Raw] | None, code: int, over: bool
+) -> None:
+    trainer = {"name": "trainer", "restartPolicy": policy, "restartPolicyRules": rules}
+    statuses = [container(terminated=terminated(code)), container("proxy", running={})]
+    status = {"phase": "Running", "containerStatuses": statuses}
+    pod = see(spec={"containers": [trainer, {"name": "proxy"}]}, status=status)
+    assert (pod.exit is not None) is over
+    assert pod.ended is over
+
+
+def test_nothing_is_started_again_in_a_pod_that_is_being_deleted() -> None:
+    trainer = {"name": "trainer", "restartPolicy": "Always"}
+    status = {"phase": "Running", "containerStatuses": [container(terminated=terminated(1))]}
+    deleted = {"deletionTimestamp": "2026-03-01T12:00:30Z", "deletionGracePeriodSeconds": 30}
+    labelled = raw_pod()["metadata"] | deleted
+    pod = see(metadata=labelled, spec={"containers": [trainer]}, status=status)
+    assert pod.exit is not None
+
+
 def test_a_container_with_its_own_restart_policy_has_not_ended() -> None:
     spec = {"containers": [{"name": "trainer", "restartPolicy": "OnFailure"}]}
     statuses = [container(terminated=terminated(1))]

@@ -17,7 +17,7 @@ from trainingjobs.model.times import parse_time
 Raw = Mapping[str, Any]
 
 _USUAL_WAITS = frozenset({"", "ContainerCreating", "PodInitializing"})
-_RESTARTABLE = frozenset({"Always", "OnFailure"})
+_RESTARTS = frozenset({"Restart", "RestartAllContainers"})
 _DISRUPTIONS = frozenset(
     {
         "Evicted",
@@ -105,22 +105,47 @@ def _others_run(status: Raw) -> bool:
 
 
 def _exit(manifest: Raw, status: Raw, main: Raw) -> Exit | None:
-    over = status.get("phase") in {"Succeeded", "Failed"}
     spec = manifest["spec"]
-    if "terminated" in main and (over or _ends(spec["containers"], _main_name(manifest))):
-        return _ended(main["terminated"])
+    # nothing is started again in a pod that is over, or that is to go
+    last = status.get("phase") in {"Succeeded", "Failed"} or _is_deleted(manifest)
+    if "terminated" in main:
+        trains = _of_name(spec["containers"], _main_name(manifest))
+        if last or not _is_restarted(spec, trains, main["terminated"]):
+            return _ended(main["terminated"])
     for item in status.get("initContainerStatuses") or ():
         ended = (item.get("state") or {}).get("terminated") or {}
+        prepares = _of_name(spec.get("initContainers") or (), item.get("name"))
         failed = ended.get("exitCode", 0) != 0
-        if failed and (over or _ends(spec.get("initContainers") or (), item.get("name"))):
+        if failed and (last or not _is_restarted(spec, prepares, ended)):
             return _ended(ended, "Init:")
     return None
 
 
-def _ends(containers: Iterable[Raw], name: str | None) -> bool:
-    """False for a container that its own restart policy starts again."""
-    policies = [it.get("restartPolicy") for it in containers if it.get("name") == name]
-    return not _RESTARTABLE.intersection(policies)
+def _is_deleted(manifest: Raw) -> bool:
+    return "deletionTimestamp" in manifest["metadata"]
+
+
+def _of_name(containers: Iterable[Raw], name: str | None) -> Raw:
+    return next((it for it in containers if it.get("name") == name), {})
+
+
+def _is_restarted(spec: Raw, container: Raw, ended: Raw) -> bool:
+    """True when the kubelet starts the container again in its pod: the first rule that fits.
+
+    As in `ContainerShouldRestart` of Kubernetes' pkg/api/v1/pod.
+    """
+    code, own = ended.get("exitCode", 0), container.get("restartPolicy")
+    rules = container.get("restartPolicyRules") or () if own else ()
+    rule = next((it for it in rules if _fits(it.get("exitCodes") or {}, code)), {})
+    if rule.get("action") in _RESTARTS:
+        return True
+    policy = own or spec.get("restartPolicy") or "Never"
+    return policy == "Always" or (policy == "OnFailure" and code != 0)
+
+
+def _fits(codes: Raw, code: int) -> bool:
+    listed = code in (codes.get("values") or ())
+    return {"In": listed, "NotIn": not listed}.get(codes.get("operator", ""), False)
 
 
 def _ended(terminated: Raw, prefix: str = "") -> Exit:
