@@ -103,6 +103,38 @@ def test_a_users_own_shared_memory_stays_alone() -> None:
     assert len(trainer(pod_of(template))["volumeMounts"]) == 1
 
 
+def test_a_sidecars_shared_memory_is_not_the_trainers() -> None:
+    template = with_container()
+    mine = [{"name": "mine", "mountPath": "/dev/shm"}]
+    template["spec"]["containers"].append({"name": "sidecar", "image": "m", "volumeMounts": mine})
+    assert trainer(pod_of(template))["volumeMounts"][0]["name"] == "trainingjob-shm"
+
+
+def test_what_a_container_takes_from_elsewhere_is_not_overruled() -> None:
+    template = with_container(
+        envFrom=[{"configMapRef": {"name": "mine"}}], resources={"limits": {"cpu": "4"}}
+    )
+    assert {"OMP_NUM_THREADS", "PYTHONUNBUFFERED"}.isdisjoint(env(pod_of(template)))
+
+
+@pytest.mark.parametrize(
+    "slip",
+    [
+        {"volumeMounts": {"name": "d", "mountPath": "/d"}},
+        {"volumeMounts": ["d"]},
+        {"ports": {"containerPort": 1}},
+        {"resources": "large"},
+        {"resources": {"limits": ["cpu"]}},
+        {"resources": {"limits": {"cpu": "NaN"}}},
+    ],
+)
+def test_a_slip_in_the_template_is_left_for_the_api_server_to_name(slip: dict[str, Any]) -> None:
+    template = with_container(**slip)
+    template["spec"]["hostNetwork"] = True
+    built = trainer(manifests.pod(a_job(template=template), 0, DOMAIN))
+    assert {name: built[name] for name in slip} == slip
+
+
 def test_helpers_know_their_rank_and_only_the_trainer_gets_the_rest() -> None:
     template = {
         "spec": {

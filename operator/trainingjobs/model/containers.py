@@ -19,8 +19,22 @@ def trainer(template: Manifest) -> Manifest:
 
 
 def limits(template: Manifest) -> dict[str, Any]:
-    """The training container's resource limits."""
-    return (trainer(template).get("resources") or {}).get("limits") or {}
+    """The training container's resource limits; none where they are no mapping.
+
+    What has the wrong form is left as it is: the API server refuses it in its own words.
+    """
+    resources = trainer(template).get("resources")
+    found = resources.get("limits") if isinstance(resources, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def objects(manifest: Manifest, name: str) -> list[Manifest] | None:
+    """A list of objects in a manifest, empty where it is absent; None for what is no such list."""
+    found = manifest.get(name)
+    if found is None:
+        return []
+    rightly = isinstance(found, list) and all(isinstance(item, dict) for item in found)
+    return found if rightly else None
 
 
 def gpus(template: Manifest) -> int:

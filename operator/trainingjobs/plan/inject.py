@@ -29,7 +29,7 @@ def pod_spec(template: Manifest, place: Place, fixed: Mapping[str, Any]) -> Mani
     spec: Manifest = template["spec"]
     group = frameworks.environment(place)
     main = containers.trainer(template)
-    shared = _shares_memory(main)
+    shared = _shares_memory(main) and containers.objects(spec, "volumes") is not None
     return {
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": GRACE_SECONDS,
@@ -71,9 +71,10 @@ def _listening(container: Manifest, spec: Manifest, place: Place) -> Manifest:
 
     So two masters that would listen on the same port of one node come to two nodes.
     """
-    port, own = place.job.spec.port, container.get("ports") or []
-    told = any(item.get("containerPort") == port for item in own)
-    if place.rank != names.MASTER_RANK or not spec.get("hostNetwork") or told:
+    port, own = place.job.spec.port, containers.objects(container, "ports")
+    if place.rank != names.MASTER_RANK or not spec.get("hostNetwork") or own is None:
+        return container
+    if any(item.get("containerPort") == port for item in own):
         return container
     return {**container, "ports": [*own, {"containerPort": port, "hostPort": port}]}
 
@@ -101,5 +102,7 @@ def _wishes(place: Place) -> dict[str, str]:
 
 def _shares_memory(container: Manifest) -> bool:
     """True unless the container already says what its shared memory is."""
-    mounts = container.get("volumeMounts") or []
-    return all(mount.get("mountPath", "").rstrip("/") != SHM_PATH for mount in mounts)
+    mounts = containers.objects(container, "volumeMounts")
+    if mounts is None:
+        return False
+    return all(str(mount.get("mountPath")).rstrip("/") != SHM_PATH for mount in mounts)

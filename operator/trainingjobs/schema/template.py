@@ -14,7 +14,6 @@ from trainingjobs.schema.rules import rule
 
 MAX_CONTAINERS = 100
 MAX_ENV = 1000
-MAX_OBJECTS = 1000
 MAX_NAME = 63
 MAX_ENV_NAME = 1024
 
@@ -87,7 +86,6 @@ def _pod() -> Schema:
             "subdomain": _text("Set by the operator."),
             "restartPolicy": _text("Never: the operator restarts the whole group itself."),
             **_as_in("pod.spec", POD_FIELDS.split()),
-            "volumes": _objects("pod.spec.volumes"),
         },
         "x-kubernetes-validations": [
             _NEVER_RESTARTS,
@@ -118,10 +116,6 @@ def _containers(description: str) -> Schema:
             },
             "env": _list_by_name("Variables of the container.", _variable(), MAX_ENV),
             **_as_in("pod.spec.containers", CONTAINER_FIELDS.split()),
-            "volumeMounts": _objects("pod.spec.containers.volumeMounts"),
-            "ports": _objects("pod.spec.containers.ports"),
-            "envFrom": _objects("pod.spec.containers.envFrom"),
-            "resources": _resources(),
         },
     }
     return _list_by_name(description, container, MAX_CONTAINERS)
@@ -156,32 +150,6 @@ def _list_by_name(description: str, item: Schema, longest: int) -> Schema:
 
 def _text(description: str) -> Schema:
     return {"description": description, "type": "string"}
-
-
-def _objects(path: str) -> Schema:
-    """A list that the operator reads: its form has to be right, its content is the server's."""
-    return {
-        "description": f"See kubectl explain {path}.",
-        "type": "array",
-        "maxItems": MAX_OBJECTS,
-        "items": {"type": "object", "description": "One of them.", **_KEEP},
-    }
-
-
-def _resources() -> Schema:
-    path = "pod.spec.containers.resources"
-    return {
-        "description": f"See kubectl explain {path}.",
-        "type": "object",
-        **_KEEP,
-        "properties": {
-            "limits": {
-                "description": f"See kubectl explain {path}.limits.",
-                "type": "object",
-                **_KEEP,
-            }
-        },
-    }
 
 
 def _as_in(path: str, names: Iterable[str]) -> Schema:
