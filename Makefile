@@ -27,6 +27,10 @@ install: .venv/.installed ## Install the locked tools and libraries into .venv
 $(UV):
 	@command -v python3 >/dev/null || { echo "python3 (3.11 or newer) is needed: install it first" >&2; exit 1; }
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "python3 is $$(python3 -V): 3.11 or newer is needed" >&2; exit 1; }
+	@python3 -c 'import ensurepip; ensurepip.version()' 2>/dev/null || { \
+		echo "python3 has no venv module" >&2; \
+		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null || { echo "install it first: sudo apt-get install python3-venv" >&2; exit 1; }; \
+		echo "installing Debian's python3-venv" >&2; apt-get update -qq && apt-get install -qq -y python3-venv >/dev/null; }
 	@echo "installing uv $(UV_VERSION) into $(dir $(UV))" >&2
 	@python3 -m venv $(CACHE)/tools/uv-$(UV_VERSION)
 	@$(CACHE)/tools/uv-$(UV_VERSION)/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
