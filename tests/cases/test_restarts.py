@@ -7,7 +7,7 @@ import pytest
 
 from builders import UID, a_job, a_pod, at, ended, pending, seen, starting
 from cases.given import decided, going
-from trainingjobs.model.status import MAX_ATTEMPTS_KEPT, Phase
+from trainingjobs.model.status import MAX_ATTEMPTS_KEPT, Phase, Status
 from trainingjobs.plan import manifests
 from world import World
 
@@ -141,3 +141,14 @@ def test_no_attempt_meets_the_rendezvous_of_another() -> None:
         return {item["value"] for item in env if item["name"] == "PET_RDZV_ID"}
 
     assert (rendezvous(1), rendezvous(2)) == ({f"{UID}-1"}, {f"{UID}-2"})
+
+
+@pytest.mark.parametrize("elastic", [True, False])
+def test_a_rank_too_many_starts_the_group_anew_though_no_status_tells_of_it(elastic: bool) -> None:
+    """Its operator died before its first word, and the user asked for fewer meanwhile."""
+    spec = {"elastic": {"minInstances": 1, "maxInstances": 4}} if elastic else {}
+    pods = [a_pod(rank) for rank in range(3)]
+    decision = decided(seen(*pods), Status(), size=2, **spec)
+    assert (decision.status.attempt, decision.status.message) == (2, "scaled to 2 instances")
+    assert len(decision.delete) == 3
+    assert len(decided(seen(), decision.status, size=2, **spec).create) == 2

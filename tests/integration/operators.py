@@ -143,8 +143,8 @@ def operator(server: ApiServer, namespace: str, folder: Path) -> Iterator[Operat
     config["users"][0]["user"] = {"token": token}
     (folder / "kubeconfig").write_text(yaml.safe_dump(config))
     process = Operator(server, namespace, folder)
-    process.start()
     try:
+        process.start()
         yield process
     finally:
         if process.process is not None:

@@ -19,12 +19,17 @@ STUCK = "PodStuck"
 
 
 def scaled(case: Case) -> Verdict | None:
-    """An elastic group whose asked size has changed starts anew with it."""
+    """A group of another size than is asked for starts anew with it.
+
+    An elastic one that was told of its size, and any whose pods were made by an operator that
+    died before its first word, so that nothing but a rank too many tells of the size.
+    """
     job = case.job
     before, asked = job.status.group_asked, job.spec.parallel_instances
-    if job.spec.elastic is None or before in {0, asked}:
+    told = job.spec.elastic is not None and before not in {0, asked}
+    if not told and all(rank < job.size for rank in case.seen.of(job.attempt)):
         return None
-    words = f"scaled from {before} to {asked} instances"
+    words = f"scaled {f'from {before} ' if told else ''}to {asked} instances"
     return Verdict(step=Step.RESTART, reason=moves.SCALED, message=words)
 
 
