@@ -124,6 +124,26 @@ async def test_a_new_job_gets_its_service_and_pods_and_one_status(lab: Lab) -> N
     assert [path for method, path in lab.api.writes if method == "PATCH"] == [f"{JOB}/status"]
 
 
+async def test_a_large_group_says_that_its_pods_are_on_their_way() -> None:
+    lab = Lab(instances=150)
+    assert await lab.look() == 0.0
+    assert lab.api.writes == [("PATCH", f"{JOB}/status")]
+    assert (lab.status["phase"], lab.status["ready"]) == ("Pending", "0/150")
+    await lab.settle()
+    assert len(lab.pods) == 150
+
+
+async def test_a_job_that_is_suspended_meanwhile_gets_no_more_pods() -> None:
+    lab = Lab(instances=50)
+    lab.api.refuse = lambda *_: lab.change_spec(suspend=True) if len(lab.pods) == 10 else None
+    assert await lab.look() == 0.0
+    assert len(lab.pods) < 20
+    lab.api.refuse = lambda *_: None
+    await lab.settle()
+    assert not lab.pods
+    assert lab.status["phase"] == "Suspended"
+
+
 async def test_looking_again_does_nothing(lab: Lab) -> None:
     await lab.settle()
     await lab.look()
@@ -223,6 +243,18 @@ async def test_a_refused_create_is_said_and_not_repeated_at_once(lab: Lab) -> No
     lab.seconds += 1.0
     assert await lab.look() == 2.0
     assert lab.api.writes == [("POST", PODS)]
+
+
+async def test_a_standing_quota_is_quiet(lab: Lab) -> None:
+    refuse_pods(lab, QUOTA, allowed=0)
+    await lab.look()
+    before, told = lab.status, len(lab.events)
+    for _ in range(8):
+        lab.seconds += await lab.look() or 0.0
+        await lab.look()
+        assert lab.api.writes in ([], [("POST", PODS)])
+    assert lab.status == before
+    assert len(lab.events) == told
 
 
 async def test_words_wait_for_each_other_and_the_last_is_written(lab: Lab) -> None:

@@ -29,6 +29,8 @@ from trainingjobs.status.notices import notices
 
 _LOG = logging.getLogger(__name__)
 _UNFINISHED_SECONDS = 1.0
+_LARGE = 100
+"""So many pods take a second or more to be made; nobody waits that long for a first word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,11 +71,23 @@ class Reconciler:
             return None
         if not job.ours:
             return None
+        if await self._announce(job):
+            return self._hands.clock()
         decision = await self._act(job)
         if not await self._report(job, decision):
             return self._hands.clock()
         await self._clean_up(job, decision)
         return self._next_look(job, decision)
+
+    async def _announce(self, job: TrainingJob) -> bool:
+        """True when a large group has told first that its many pods are on their way."""
+        if job.status.phase is not None or job.size < _LARGE:
+            return False
+        decision = self._decide(job, self._hands.refusals.standing(job))
+        if not self._hands.writer.differs(job, decision.status):
+            return False
+        await self._report(job, decision)
+        return True
 
     async def _act(self, job: TrainingJob) -> Decision:
         """Make what is missing; the decision about what is there then."""
@@ -96,7 +110,9 @@ class Reconciler:
         applier = self._hands.applier
         refused = await applier.check(job, decision.check)
         refused = refused or await applier.resize(job, decision.resize)
-        refused = refused or await applier.create(job, decision.create)
+        # the next try after a refusal begins with one create, not with all at once
+        careful = self._hands.refusals.seconds_left(job.uid) is not None
+        refused = refused or await applier.create(job, decision.create, carefully=careful)
         if refused:
             _LOG.warning("refused: %s", refused[0].message, extra=_about(job))
         else:

@@ -1,5 +1,6 @@
 """Carrying out a decision: in order, repeatable, and stopped by the first refusal."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ class Place:
     def __init__(self, parallel: int = 4) -> None:
         self.api = FakeApi()
         self.store = Store(lambda: NOW)
+        self.store.put_job(a_body())
         self.applier = Applier(self.api, self.store, parallel)  # type: ignore[arg-type]
         self.job = a_job()
 
@@ -72,6 +74,66 @@ async def test_the_first_refusal_ends_the_creates() -> None:
     assert {problem.trouble for problem in problems} == {Trouble.QUOTA}
     assert len(place.api.calls) <= 5
     assert len(place.store.pods_of(UID)) == 3
+
+
+async def test_of_refusals_in_flight_the_lowest_rank_is_the_one_that_is_told() -> None:
+    place = Place(parallel=4)
+    over = ApiError(403, "Forbidden", "exceeded quota: gpus")
+    first_answers = iter([3, 1, 0, 2])
+
+    async def late(*_: str, **__: Any) -> Raw:
+        turn = next(first_answers)
+        await asyncio.sleep(0.01 * turn)
+        raise over
+
+    place.api.request = late  # type: ignore[method-assign]
+    problems = await place.applier.create(place.job, [wanted(rank) for rank in range(50)])
+    assert [problem.name for problem in problems] == [f"mnist-{rank}" for rank in range(4)]
+
+
+async def test_after_a_refusal_one_create_tells_whether_the_others_may_follow(place: Place) -> None:
+    manifests = [service(), *[wanted(rank) for rank in range(50)]]
+    over = ApiError(403, "Forbidden", "exceeded quota: gpus")
+    place.api.refuse = lambda _, path: over if path == PODS else None
+    (problem,) = await place.applier.create(place.job, manifests, carefully=True)
+    assert problem.name == "mnist-0"
+    assert place.api.calls == [("POST", SERVICES), ("POST", PODS)]
+    place.api.refuse = lambda *_: None
+    assert await place.applier.create(place.job, manifests[1:], carefully=True) == ()
+    assert len(place.store.pods_of(UID)) == 50
+
+
+def changed(**metadata: Any) -> Raw:
+    """The job, as somebody has changed it."""
+    body = a_body()
+    body["metadata"] |= {"resourceVersion": "11", **metadata}
+    return body
+
+
+@pytest.mark.parametrize(
+    ("body", "made"),
+    [
+        (changed(annotations={"a.test/b": "c"}), 20),
+        (changed(generation=2), 3),
+        (changed(deletionTimestamp="2026-03-01T12:00:00Z"), 3),
+        (None, 3),
+        (changed(uid="another"), 3),
+    ],
+    ids=["is only annotated", "is changed", "is being deleted", "is gone", "is another"],
+)
+async def test_a_job_gets_no_more_pods_once_it(body: Raw | None, made: int) -> None:
+    place = Place(parallel=1)
+
+    def refuse(*_: str) -> None:
+        if len(place.api.calls) == 3:
+            if body is None or body["metadata"]["uid"] != UID:
+                place.store.drop_job(changed())
+            if body is not None:
+                place.store.put_job(body)
+
+    place.api.refuse = refuse
+    assert await place.applier.create(place.job, [wanted(rank) for rank in range(20)]) == ()
+    assert len(place.api.writes) == made
 
 
 async def test_a_dry_run_makes_nothing(place: Place) -> None:

@@ -39,14 +39,22 @@ class Applier:
         """What the API server would refuse, without making anything."""
         return await self._until_refused(job, manifests, dry=True)
 
-    async def create(self, job: TrainingJob, manifests: Sequence[Manifest]) -> tuple[Problem, ...]:
-        """Make what pods rest on, then the pods; the first refusal ends it."""
+    async def create(
+        self, job: TrainingJob, manifests: Sequence[Manifest], *, carefully: bool = False
+    ) -> tuple[Problem, ...]:
+        """Make what pods rest on, then the pods; the first refusal ends it.
+
+        Carefully, one pod is made before the others: where creates were refused, a single
+        one tells whether they still are.
+        """
         first = [item for item in manifests if item["kind"] != "Pod"]
-        refused = await self._until_refused(job, first, dry=False)
-        if refused:
-            return refused
         pods_last = [item for item in manifests if item["kind"] == "Pod"]
-        return await self._until_refused(job, pods_last, dry=False)
+        alone = 1 if carefully else 0
+        for group in (first, pods_last[:alone], pods_last[alone:]):
+            refused = await self._until_refused(job, group, dry=False)
+            if refused:
+                return refused
+        return ()
 
     async def resize(self, job: TrainingJob, groups: Sequence[Manifest]) -> tuple[Problem, ...]:
         """Bring pod groups to their size, if they are still those that were looked at."""
@@ -85,30 +93,39 @@ class Applier:
         Raises:
             ApiError: when the API server refuses the deletion.
         """
+        path = paths.job(job.namespace, job.name)
         known = {"uid": job.uid, "resourceVersion": job.resource_version}
         body = {"preconditions": known, "propagationPolicy": "Background"}
         try:
-            await self._api.request("DELETE", paths.job(job.namespace, job.name), body=body)
+            await self._api.request("DELETE", path, body=body)
         except ApiError as error:
-            if not errors.answered(error):
+            if not await self._is_another(error, path, known):
                 raise
 
     async def _until_refused(
         self, job: TrainingJob, manifests: Sequence[Manifest], *, dry: bool
     ) -> tuple[Problem, ...]:
-        queue = iter(manifests)
-        refused: list[Problem] = []
+        """Make these; of the refusals that were in flight together the first one's is first."""
+        queue = iter(enumerate(manifests))
+        refused: dict[int, Problem] = {}
 
         async def work() -> None:
-            for manifest in queue:
+            for turn, manifest in queue:
+                if refused or not self._still_wanted(job):
+                    return
                 problem = await self._make(job, manifest, dry=dry)
                 if problem is not None:
-                    refused.append(problem)
-                if refused:
-                    return
+                    refused[turn] = problem
 
         await self._together(len(manifests), work)
-        return tuple(refused)
+        return tuple(refused[turn] for turn in sorted(refused))
+
+    def _still_wanted(self, job: TrainingJob) -> bool:
+        """False once the job is gone, is being deleted, or asks for something else."""
+        body = self._store.job(job.key)
+        known = {} if body is None else body["metadata"]
+        same = known.get("uid") == job.uid and known.get("generation", 0) == job.generation
+        return same and "deletionTimestamp" not in known
 
     async def _together(self, tasks: int, work: Callable[[], Awaitable[None]]) -> None:
         """Share the work; all have ended before the first error is raised."""
@@ -169,14 +186,28 @@ class Applier:
         for ref in refs:
             await self._delete(job, ref)
 
+    async def _is_another(self, error: ApiError, path: str, known: dict[str, str]) -> bool:
+        """True when what was to be deleted is gone, or is not what it was.
+
+        A conflict alone does not say so: it may be about anything, and pass.
+        """
+        if error.status != errors.CONFLICT:
+            return errors.answered(error)
+        try:
+            found = await self._api.request("GET", path)
+        except ApiError as other:
+            return other.status == errors.NOT_FOUND
+        return any(found["metadata"].get(key) != value for key, value in known.items())
+
     async def _delete(self, job: TrainingJob, ref: PodRef) -> None:
         path = f"{paths.pods(job.namespace)}/{ref.name}"
-        body = {"preconditions": {"uid": ref.uid}, "propagationPolicy": "Background"}
+        known = {"uid": ref.uid}
+        body = {"preconditions": known, "propagationPolicy": "Background"}
         try:
             async with self._in_flight:
                 answer = await self._api.request("DELETE", path, body=body)
         except ApiError as error:
-            if not errors.answered(error):
+            if not await self._is_another(error, path, known):
                 raise
             self._store.lost(job.uid, "Pod", ref.uid)
             return

@@ -136,7 +136,7 @@ def _is_restarted(spec: Raw, container: Raw, ended: Raw) -> bool:
     """
     code, own = ended.get("exitCode", 0), container.get("restartPolicy")
     rules = container.get("restartPolicyRules") or () if own else ()
-    rule = next((it for it in rules if _fits(it.get("exitCodes") or {}, code)), {})
+    rule: Raw = next((it for it in rules if _fits(it.get("exitCodes") or {}, code)), {})
     if rule.get("action") in _RESTARTS:
         return True
     policy = own or spec.get("restartPolicy") or "Never"
