@@ -4,6 +4,7 @@ A controller whose steps are written down nowhere skips some and leaves others s
 row is reached by a named case, and a job that does its worst is watched for any other step.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from trainingjobs.plan.decide import decide
 
 Step = tuple[str, str]
 DOCUMENT = Path(__file__).parents[2] / "docs" / "states.md"
+REASON = re.compile(r'"([A-Z][a-z]+(?:[A-Z][a-z]+)+)"')
 NEW = "new"
 """The phase of a job that nobody has looked at yet."""
 FALL = {"failureRules": [{"exitCodes": [3], "action": "Fail"}]}
@@ -141,6 +143,21 @@ CONDITIONS = ("PodsCreated", "Running", "Suspended", "Succeeded", "Failed", "Fin
 def test_the_document_has_the_same_steps() -> None:
     assert list(STEPS) == list(SCENES)
     assert {row[0] for row in table("Phases")} == set(TRUTHS) == {phase.value for phase in Phase}
+
+
+def test_every_reason_of_ours_is_explained() -> None:
+    """All words of that form in the core, but for fields of pods and what kubelets say."""
+    core = Path(decide.__code__.co_filename).parents[1]
+    files = [*(core / "plan").glob("*.py"), *(core / "status").glob("*.py")]
+    text = "".join(path.read_text() for path in files)
+    words = {*REASON.findall(text), *(trouble.value for trouble in Trouble)}
+    explained = set(re.findall(r"\w+", DOCUMENT.read_text()))
+    assert words - explained == {
+        "ClusterFirstWithHostNet",
+        "ErrImagePull",
+        "FallbackToLogsOnError",
+        "ImagePullBackOff",
+    }
 
 
 @pytest.mark.parametrize(
