@@ -60,6 +60,18 @@ async def server() -> AsyncIterator[Server]:
         yield here
 
 
+async def test_a_token_that_cannot_be_read_is_a_request_that_fails(server: Server) -> None:
+    def unreadable() -> str:
+        raise PermissionError("the token cannot be read")
+
+    async with server.api(authorization=unreadable) as api:
+        with pytest.raises(ApiError, match="the token cannot be read") as caught:
+            await api.request("GET", PODS)
+    assert caught.value.status == 0
+    assert not server.asked
+    assert server.counted == [("list", "pods", 0)]
+
+
 async def test_an_answer_is_plain_json(server: Server) -> None:
     server.answers = [ok({"kind": "Pod"})]
     async with server.api(authorization=lambda: "Bearer secret") as api:

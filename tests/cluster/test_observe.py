@@ -28,12 +28,16 @@ class Place:
     async def sweep(self, *namespaces: str) -> None:
         """Sweep these namespaces."""
         self.woken.clear()
-        await Sweep(
+        await self.sweeper(*namespaces).once()
+
+    def sweeper(self, *namespaces: str) -> Sweep:
+        """A sweep over these namespaces."""
+        return Sweep(
             api=self.api,  # type: ignore[arg-type]
             store=self.store,
             wake=self.woken.append,
             namespaces=namespaces,
-        ).once()
+        )
 
 
 @pytest.fixture
@@ -78,6 +82,38 @@ async def test_without_namespaces_the_cluster_is_listed(place: Place) -> None:
     await place.sweep()
     lists = [path for _, path in place.api.calls if not path.startswith("/apis/scheduling.")]
     assert lists == ["/api/v1/pods", "/api/v1/services"]
+
+
+async def test_a_namespace_that_refuses_keeps_no_other_from_being_swept(place: Place) -> None:
+    place.api.refuse = lambda _, path: (
+        ApiError(403, "Forbidden", "pods is forbidden") if "/closed/" in path else None
+    )
+    sweep = place.sweeper("closed", "lab")
+    await sweep.once()
+    assert observe(place.store, a_job()).pods
+    assert sweep.swept == {"lab"}
+    assert sweep.sees("lab")
+    assert not sweep.sees("closed")
+
+
+async def test_a_cluster_that_was_swept_is_seen_everywhere(place: Place) -> None:
+    sweep = place.sweeper()
+    assert not sweep.sees("lab")
+    await sweep.once()
+    assert sweep.sees("lab")
+
+
+@pytest.mark.parametrize(
+    ("status", "namespaces"),
+    [(503, ("closed", "lab")), (0, ("closed", "lab")), (403, ("closed",)), (403, ())],
+    ids=["out", "unreachable", "all refuse", "the cluster refuses"],
+)
+async def test_what_fails_a_sweep(place: Place, status: int, namespaces: tuple[str, ...]) -> None:
+    place.api.refuse = lambda _, path: (
+        ApiError(status, "Reason", "no") if "/lab/" not in path else None
+    )
+    with pytest.raises(ApiError):
+        await place.sweep(*namespaces)
 
 
 async def test_a_sweep_that_breaks_off_removes_nothing(place: Place) -> None:

@@ -20,9 +20,10 @@ def test_a_failed_watch_ends_in_peace_and_the_next_is_a_lapse(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lapsed: list[str] = []
+    begun: list[tuple[str, float]] = []
     monkeypatch.setattr(watching, "continuous_watch", None)
     monkeypatch.setattr(endurance, "_KOPFS", _watch)
-    endurance.install(lapsed.append)
+    endurance.install(lapsed.append, lambda *watch: begun.append(watch))
 
     async def all_of(plural: str, namespace: str | None) -> list[int]:
         resource = SimpleNamespace(plural=plural)
@@ -35,3 +36,5 @@ def test_a_failed_watch_ends_in_peace_and_the_next_is_a_lapse(
     assert lapsed == []
     assert run(all_of("pods", "a")) == [1]
     assert lapsed == ["pods"]
+    names = ["watch of pods in a", "watch of pods in b", "watch of pods in a"]
+    assert begun == [(name, endurance.LONGEST_SECONDS) for name in names]

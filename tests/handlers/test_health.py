@@ -4,12 +4,20 @@ from typing import Any
 
 import pytest
 
-from trainingjobs.handlers.health import GRACE_SECONDS, Ear, Health
+from trainingjobs.handlers.health import (
+    GRACE_SECONDS,
+    LONGEST_WAIT,
+    Ear,
+    Health,
+    Progress,
+    Rounds,
+)
 
 
-def known(uid: str, version: int) -> dict[str, Any]:
+def known(uid: str, version: int, namespace: str = "lab") -> dict[str, Any]:
     """What a list or a watch tells of an object."""
-    return {"metadata": {"uid": uid, "resourceVersion": str(version)}}
+    identity = {"uid": uid, "namespace": namespace}
+    return {"metadata": {**identity, "resourceVersion": str(version)}}
 
 
 @pytest.mark.parametrize(
@@ -50,6 +58,67 @@ def test_a_watch_that_tells_late_is_not_deaf() -> None:
     ear.hear(known("a", 1))
     ear.compare([known("a", 1)])
     assert not ear.deaf
+
+
+def test_a_namespace_that_was_not_listed_proves_nothing() -> None:
+    ear = Ear()
+    ear.hear(known("a", 1, "lab"))
+    ear.hear(known("b", 1, "office"))
+    for _ in range(3):
+        ear.compare([known("b", 1, "office")], "office")
+    ear.compare([known("a", 1, "lab")], "lab")
+    ear.compare([known("a", 1, "lab")], "lab")
+    assert not ear.deaf
+    ear.compare([known("a", 2, "lab")], "lab")
+    ear.compare([known("a", 2, "lab")], "lab")
+    ear.compare([known("b", 1, "office")], "office")
+    assert ear.deaf
+    ear.hear(known("a", 2, "lab"))
+    ear.compare([known("a", 2, "lab")], "lab")
+    assert not ear.deaf
+
+
+class Clock:
+    """A time that the test moves."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        """The time."""
+        return self.now
+
+
+def test_a_round_is_missed_when_three_of_its_periods_are_over() -> None:
+    clock = Clock()
+    rounds = Rounds(clock)
+    assert rounds.missed() is None
+    rounds.expect("jobs", 60.0)
+    rounds.expect("children", 300.0)
+    clock.now += 180.0
+    assert rounds.missed() is None
+    clock.now += 1.0
+    assert rounds.missed() == "jobs: the last complete one was 181 s ago"
+    rounds.done("jobs")
+    assert rounds.missed() is None
+
+
+def test_a_backlog_is_no_illness_while_anything_moves() -> None:
+    clock = Clock()
+    progress = Progress(clock)
+    clock.now += LONGEST_WAIT + 1
+    assert progress.stuck(1000.0) is None
+    progress.begin()
+    clock.now += LONGEST_WAIT + 1
+    progress.answered("create")
+    assert progress.stuck(1000.0) is None
+    clock.now += LONGEST_WAIT + 1
+    assert progress.stuck(1.0) is None
+    assert progress.stuck(1000.0) == "a job has been waiting for 1000 s, and nothing moves"
+    progress.answered("list")
+    assert progress.stuck(1000.0)
+    progress.made()
+    assert progress.stuck(1000.0) is None
 
 
 def test_nothing_is_remembered_of_what_is_gone() -> None:

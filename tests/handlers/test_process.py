@@ -3,6 +3,7 @@
 import itertools
 import json
 import logging
+import re
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -101,7 +102,7 @@ def test_a_log_line_is_json_with_its_job(capsys: pytest.CaptureFixture[str]) -> 
     logging.getLogger("kopf.objects").info("chatter")
     (line,) = capsys.readouterr().err.splitlines()
     said = json.loads(line)
-    assert said.pop("time")
+    assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", said.pop("time"))
     assert said == {
         "level": "INFO",
         "logger": "trainingjobs.test",

@@ -18,6 +18,14 @@ KEY = ("lab", "mnist")
 JOB = paths.job("lab", "mnist")
 
 
+def now() -> float:
+    """The loop's time, where there is a loop."""
+    try:
+        return asyncio.get_running_loop().time()
+    except RuntimeError:
+        return 0.0
+
+
 class Round:
     """A resync in front of a fake server."""
 
@@ -25,7 +33,7 @@ class Round:
         self.api = FakeApi()
         self.store = Store(lambda: NOW)
         self.ear = Ear()
-        self.health = Health(lambda: 0.0)
+        self.health = Health(now)
         self.woken: list[tuple[str, str]] = []
         self.resync = Resync(
             api=self.api,  # type: ignore[arg-type]
@@ -81,6 +89,89 @@ def test_without_namespaces_the_cluster_is_listed() -> None:
 def out(here: Round) -> None:
     """The API server does not answer."""
     here.api.refuse = lambda *_: ApiError(503, "ServiceUnavailable", "out")
+
+
+def closed(here: Round) -> None:
+    """One namespace refuses us."""
+    here.api.refuse = lambda _, path: (
+        ApiError(403, "Forbidden", "trainingjobs is forbidden") if "/closed/" in path else None
+    )
+
+
+async def test_a_namespace_that_refuses_keeps_no_other_from_being_listed() -> None:
+    here = Round(namespaces=("closed", "lab"))
+    closed(here)
+    here.api.add(JOB, a_body())
+    await here.resync.once()
+    await here.resync.once()
+    assert here.store.job(KEY) is not None
+    assert here.ear.deaf, "what was listed is compared"
+
+
+def test_a_namespace_that_refuses_does_not_block_readiness() -> None:
+    async def scenario() -> None:
+        here = Round(namespaces=("closed", "lab"))
+        closed(here)
+        await here.resync.begin()
+        assert here.health.ready
+
+    run(scenario())
+
+
+async def test_what_else_fails_one_namespace_is_a_failure_after_all_were_tried() -> None:
+    here = Round(namespaces=("closed", "lab"))
+    here.api.refuse = lambda _, path: (
+        ApiError(500, "InternalError", "oh") if "/closed/" in path else None
+    )
+    here.api.add(JOB, a_body())
+    with pytest.raises(ApiError):
+        await here.resync.once()
+    assert here.store.job(KEY) is not None
+
+
+@pytest.mark.parametrize("loop", ["list_jobs", "sweep_children"])
+def test_it_outlives_whatever_goes_wrong(loop: str, caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario() -> None:
+        here = Round()
+
+        def fails(*_: str) -> None:
+            raise PermissionError("the token cannot be read")
+
+        here.api.refuse = fails
+        task = asyncio.create_task(getattr(here.resync, loop)())
+        await asyncio.sleep(100)
+        assert not task.done()
+        assert len(here.api.calls) > 2
+        task.cancel()
+
+    run(scenario())
+    assert "the token cannot be read" in caplog.text
+
+
+@pytest.mark.parametrize("what", ["trainingjobs", "podsandservices"])
+def test_lists_that_are_not_made_any_more_are_complained_about(what: str) -> None:
+    async def scenario() -> None:
+        here = Round()
+        await here.resync.begin()
+        assert here.health.rounds.missed() is None
+        here.api.refuse = lambda _, path: (
+            ApiError(503, "ServiceUnavailable", "out") if path.rsplit("/", 1)[-1] in what else None
+        )
+        tasks = [
+            asyncio.create_task(here.resync.list_jobs()),
+            asyncio.create_task(here.resync.sweep_children()),
+        ]
+        await asyncio.sleep(170)
+        assert here.health.rounds.missed() is None
+        await asyncio.sleep(760)
+        assert here.health.rounds.missed()
+        here.api.refuse = lambda *_: None
+        await asyncio.sleep(10)
+        assert here.health.rounds.missed() is None
+        for task in tasks:
+            task.cancel()
+
+    run(scenario())
 
 
 def test_it_is_ready_when_everything_was_listed_once() -> None:

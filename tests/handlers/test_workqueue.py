@@ -31,7 +31,7 @@ class Desk:
 
     async def work(self, key: str) -> float | None:
         """One look."""
-        self.looks.append((key, round(self.loop.time() - self.began, 1)))
+        self.looks.append((key, round(self.loop.time() - self.began, 2)))
         self.at_once[key] = self.at_once.get(key, 0) + 1
         self.most_of_one = max(self.most_of_one, self.at_once[key])
         self.most_at_once = max(self.most_at_once, sum(self.at_once.values()))

@@ -116,9 +116,9 @@ class Api:
     ) -> Json:
         data = None if body is None else json.dumps(body, separators=(",", ":")).encode()
         kind = MERGE_PATCH if method == "PATCH" else "application/json"
-        headers = {**self._connection.headers(), "Content-Type": kind}
         code = UNREACHABLE
         try:
+            headers = {**self._connection.headers(), "Content-Type": kind}
             async with self._session.request(
                 method,
                 self._connection.server.rstrip("/") + path,
@@ -133,7 +133,7 @@ class Api:
                     raise refusal(code, raw, response.headers.get("Retry-After"))
                 answer: Json = json.loads(raw)
                 return answer
-        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+        except (aiohttp.ClientError, OSError, ValueError) as error:
             raise ApiError(UNREACHABLE, "Unreachable", _words(error)) from error
         finally:
             self.on_answer(_verb(method, path), paths.target(path).resource, code)

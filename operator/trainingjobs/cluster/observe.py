@@ -9,10 +9,10 @@ those, because it looks at all pods of the namespace to find ten.
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from trainingjobs.cluster import paths, podgroups
+from trainingjobs.cluster import paths, podgroups, rounds
 from trainingjobs.cluster.api import Api
 from trainingjobs.cluster.errors import ApiError
 from trainingjobs.cluster.shelf import version_of
@@ -49,18 +49,27 @@ class Sweep:
     store: Store
     wake: Callable[[Key], None]
     namespaces: tuple[str, ...]
+    swept: set[str | None] = field(default_factory=set)
+    """The namespaces of which everything has been listed once."""
 
     async def once(self) -> None:
         """List everything; the jobs for which that was news are woken.
 
         Raises:
-            ApiError: when the API server refuses.
+            ApiError: when the API server does not answer, or refuses everywhere.
         """
         await self._ask_for_pod_groups()
-        for namespace in self.namespaces or (None,):
-            await self._list(namespace, "Pod", {"v1": paths.pods(namespace)})
-            await self._list(namespace, "Service", {"v1": paths.services(namespace)})
-            await self._list_groups(namespace)
+        await rounds.through(self.namespaces, self._sweep)
+
+    def sees(self, namespace: str) -> bool:
+        """True when everything there was listed once: before that, absence proves nothing."""
+        return bool(self.swept & {namespace, None})
+
+    async def _sweep(self, namespace: str | None) -> None:
+        await self._list(namespace, "Pod", {"v1": paths.pods(namespace)})
+        await self._list(namespace, "Service", {"v1": paths.services(namespace)})
+        await self._list_groups(namespace)
+        self.swept.add(namespace)
 
     async def _list_groups(self, namespace: str | None) -> None:
         """List pod groups; somebody else's API that fails keeps no job from being looked at."""

@@ -4,7 +4,8 @@ kopf ends the whole operator at the first thing in a watch that it does not expe
 line from a server that goes down, an error of etcd, a version that has expired before the
 watch began. There is no setting for that, so the one function that all its watches come
 from is wrapped here. A watch that begins anew lists what is there and does not tell what
-vanished meanwhile: somebody else has to look for that.
+vanished meanwhile: somebody else has to look for that. And as every watch ends after some
+minutes, one that has not begun anew for long is dead, however quiet the cluster is.
 """
 
 import asyncio
@@ -17,13 +18,20 @@ from kopf._cogs.clients import watching
 
 _LOG = logging.getLogger(__name__)
 _PAUSE_SECONDS = 1.0
+LONGEST_SECONDS = 330.0
+"""After so long we end a watch ourselves, where the API server has not."""
 _KOPFS = watching.continuous_watch
 
 Lapsed = Callable[[str], None]
+Begins = Callable[[str, float], None]
 
 
-def install(lapsed: Lapsed) -> None:
-    """Let all of kopf's watches endure; `lapsed` is told the plural of what was watched."""
+def install(lapsed: Lapsed, begins: Begins) -> None:
+    """Let all of kopf's watches endure.
+
+    `lapsed` is told the plural of what was watched, and `begins` the name of each watch
+    that begins, with the seconds after which it begins anew at the latest.
+    """
     begun: set[tuple[str, str | None]] = set()
 
     async def enduring(**options: Any) -> AsyncIterator[Any]:
@@ -31,6 +39,7 @@ def install(lapsed: Lapsed) -> None:
         if (what, where) in begun:
             lapsed(what)
         begun.add((what, where))
+        begins(f"watch of {what} in {where or 'the cluster'}", LONGEST_SECONDS)
         try:
             async for event in _KOPFS(**options):
                 yield event

@@ -16,6 +16,11 @@ GRACE_SECONDS = 120.0
 """For how long the operator may be unhealthy before it ends itself."""
 
 
+_MISSED_ROUNDS = 3
+
+_Id = tuple[str, str]
+
+
 @dataclass(slots=True)
 class Ear:
     """Compares what lists show with what the watch has told.
@@ -24,29 +29,104 @@ class Ear:
     version is still untold at the next list, a minute later, the watch is deaf.
     """
 
-    deaf: bool = False
-    _told: dict[str, str] = field(default_factory=dict)
-    _suspects: dict[str, str] = field(default_factory=dict)
+    _told: dict[_Id, str] = field(default_factory=dict)
+    _suspects: dict[str | None, dict[_Id, str]] = field(default_factory=dict)
+    _deaf: set[str | None] = field(default_factory=set)
+
+    @property
+    def deaf(self) -> bool:
+        """True when some namespace's last two lists show what was never told."""
+        return bool(self._deaf)
 
     def hear(self, manifest: Mapping[str, Any]) -> None:
         """The watch has told of an object."""
-        self._told[manifest["metadata"]["uid"]] = version_of(manifest)
+        self._told[_identity(manifest)] = version_of(manifest)
 
     def forget(self, manifest: Mapping[str, Any]) -> None:
         """The watch has told that an object is gone."""
-        self._told.pop(manifest["metadata"]["uid"], None)
+        self._told.pop(_identity(manifest), None)
 
-    def compare(self, listed: Iterable[Mapping[str, Any]]) -> None:
-        """A complete list was made."""
-        versions = {item["metadata"]["uid"]: version_of(item) for item in listed}
+    def compare(self, listed: Iterable[Mapping[str, Any]], namespace: str | None = None) -> None:
+        """A complete list was made, of one namespace or of all."""
+        versions = {_identity(item): version_of(item) for item in listed}
         untold = {
-            uid: version
-            for uid, version in versions.items()
-            if uid not in self._told or newer(version, self._told[uid])
+            it: version
+            for it, version in versions.items()
+            if it not in self._told or newer(version, self._told[it])
         }
-        self.deaf = any(self._suspects.get(uid) == version for uid, version in untold.items())
-        self._suspects = untold
-        self._told = {uid: told for uid, told in self._told.items() if uid in versions}
+        before = self._suspects.get(namespace, {})
+        self._suspects[namespace] = untold
+        self._deaf.discard(namespace)
+        if any(before.get(it) == version for it, version in untold.items()):
+            self._deaf.add(namespace)
+        self._told = {
+            it: told
+            for it, told in self._told.items()
+            if it in versions or namespace not in {None, it[0]}
+        }
+
+
+def _identity(manifest: Mapping[str, Any]) -> _Id:
+    return manifest["metadata"]["namespace"], manifest["metadata"]["uid"]
+
+
+@dataclass(slots=True)
+class Rounds:
+    """What is to be done again and again, and when it was last done completely."""
+
+    clock: Callable[[], float]
+    _periods: dict[str, float] = field(default_factory=dict)
+    _done: dict[str, float] = field(default_factory=dict)
+
+    def expect(self, name: str, period: float) -> None:
+        """This was done, and has to be done about every so many seconds from now on."""
+        self._periods[name] = period
+        self.done(name)
+
+    def done(self, name: str) -> None:
+        """It was done."""
+        self._done[name] = self.clock()
+
+    def missed(self) -> str | None:
+        """What has not been done for several of its periods."""
+        for name, period in self._periods.items():
+            ago = self.clock() - self._done[name]
+            if ago > _MISSED_ROUNDS * period:
+                return f"{name}: the last complete one was {ago:.0f} s ago"
+        return None
+
+
+@dataclass(slots=True)
+class Progress:
+    """When a look at a job last came to its end or to an answer.
+
+    Jobs may wait for long while all workers make large groups: that is a backlog, and no
+    restart makes it shorter.
+    """
+
+    clock: Callable[[], float]
+    _last: float | None = None
+
+    def begin(self) -> None:
+        """From now on, looks are to come to an end."""
+        self._last = self.clock()
+
+    def made(self) -> None:
+        """A look has moved."""
+        if self._last is not None:
+            self._last = self.clock()
+
+    def answered(self, verb: str) -> None:
+        """The API server has answered; lists are made by others than those who look at a job."""
+        if verb != "list":
+            self.made()
+
+    def stuck(self, longest_wait: float) -> str | None:
+        """What to complain about when a job has waited for so long."""
+        idle = 0.0 if self._last is None else self.clock() - self._last
+        if min(longest_wait, idle) <= LONGEST_WAIT:
+            return None
+        return f"a job has been waiting for {longest_wait:.0f} s, and nothing moves"
 
 
 @dataclass(slots=True)
@@ -56,7 +136,13 @@ class Health:
     clock: Callable[[], float]
     checks: dict[str, Callable[[], str | None]] = field(default_factory=dict)
     ready: bool = False
+    rounds: Rounds = field(init=False)
+    progress: Progress = field(init=False)
     _unwell_since: float | None = None
+
+    def __post_init__(self) -> None:
+        self.rounds = Rounds(self.clock)
+        self.progress = Progress(self.clock)
 
     def complaints(self) -> list[str]:
         """What is wrong now."""

@@ -2,6 +2,7 @@
 
 import logging
 import sys
+from datetime import UTC, datetime
 
 from pythonjsonlogger.json import JsonFormatter
 
@@ -20,6 +21,15 @@ class TextFormatter(logging.Formatter):
         return f"{line} [{namespace}/{job}]" if job else line
 
 
+class JsonLines(JsonFormatter):
+    """A line for machines, with its time as RFC 3339 writes it, in UTC."""
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: ARG002, N802 - logging's own name
+        """The time of the record."""
+        time = datetime.fromtimestamp(record.created, UTC)
+        return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def set_up(level: str, form: str) -> None:
     """Log to the standard error from this level on.
 
@@ -31,7 +41,7 @@ def set_up(level: str, form: str) -> None:
         handler.setFormatter(TextFormatter("%(asctime)s %(levelname)-7s %(message)s"))
     else:
         fields = "%(asctime)s %(levelname)s %(name)s %(message)s"
-        handler.setFormatter(JsonFormatter(fields, rename_fields=_RENAMED))
+        handler.setFormatter(JsonLines(fields, rename_fields=_RENAMED))
     logging.basicConfig(level=level, handlers=[handler], force=True)
     _quieten(level)
 

@@ -12,6 +12,7 @@ from typing import Any
 import kopf
 
 from trainingjobs.cluster.connection import Connection, TokenFile
+from trainingjobs.handlers import endurance
 from trainingjobs.model import labels
 
 _TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
@@ -64,7 +65,7 @@ def _watching(own: kopf.OperatorSettings) -> None:
         own.watching.label_selectors["", "v1", plural] = labels.JOB_UID
     own.watching.chunk_size = _PAGE
     own.watching.server_timeout = 300  # the API server reads no fractions
-    own.watching.client_timeout = 330.0
+    own.watching.client_timeout = endurance.LONGEST_SECONDS
     own.watching.connect_timeout = 10.0
     own.networking.connect_timeout = 10.0
     own.networking.request_timeout = 30.0

@@ -5,7 +5,6 @@ import logging
 import os
 import socket
 import time
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,7 +19,7 @@ from trainingjobs.cluster.observe import Sweep
 from trainingjobs.cluster.status import Writer
 from trainingjobs.cluster.store import Key, Store
 from trainingjobs.handlers import endurance, process
-from trainingjobs.handlers.health import LONGEST_WAIT, Ear, Health
+from trainingjobs.handlers.health import Ear, Health
 from trainingjobs.handlers.metrics import RESULTS, Metrics, phase_of
 from trainingjobs.handlers.probes import Probes
 from trainingjobs.handlers.resync import Resync
@@ -42,6 +41,8 @@ class Program:
     def __init__(self, settings: Settings, api: Api) -> None:
         self._settings = settings
         self._api = api
+        # the name that kopf finds itself has a user's in it, which not every uid has
+        self._instance: Any = os.environ.get("POD_NAME") or socket.gethostname()
         self._store = Store(_now)
         self._ear = Ear()
         self._health = Health(time.monotonic)
@@ -54,8 +55,13 @@ class Program:
         self._stop = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._hopeless = False
-        api.on_answer = self._metrics.request
-        self._health.checks |= {"watch": self._deaf, "queue": self._stuck}
+        api.on_answer = self._answered
+        self._health.checks |= {
+            "watch": self._deaf,
+            "queue": self._stuck,
+            "lists": self._health.rounds.missed,
+            "tasks": self._dead,
+        }
         self._metrics.depth.set_function(lambda: self._queue.depth)
 
     async def run(self, own: kopf.OperatorSettings, info: kopf.ConnectionInfo) -> int:
@@ -75,6 +81,7 @@ class Program:
                 standalone=True,
                 clusterwide=not self._settings.namespaces,
                 namespaces=self._settings.namespaces,
+                identity=self._instance,
                 stop_flag=self._stop,
             )
         finally:
@@ -83,12 +90,11 @@ class Program:
 
     def _hands(self) -> Hands:
         settings = self._settings
-        instance = os.environ.get("POD_NAME") or socket.gethostname()
         return Hands(
             store=self._store,
             applier=Applier(self._api, self._store, settings.parallel_writes),
             writer=Writer(self._api, self._store),
-            recorder=Recorder(self._api, _now, instance),
+            recorder=Recorder(self._api, _now, self._instance),
         )
 
     async def _keep_true(self) -> None:
@@ -113,7 +119,7 @@ class Program:
 
     def _registry(self, info: kopf.ConnectionInfo) -> kopf.OperatorRegistry:
         registry = kopf.OperatorRegistry()
-        endurance.install(self._resync.lapsed)
+        endurance.install(self._resync.lapsed, self._health.rounds.expect)
         Doorbells(store=self._store, ear=self._ear, wake=self._queue.wake).hang(registry)
 
         @kopf.on.login(registry=registry)
@@ -124,6 +130,7 @@ class Program:
         async def startup(**_: Any) -> None:
             await self._until_served(info.server)
             await self._resync.begin()
+            self._health.progress.begin()
             self._served.set()
 
         @kopf.on.cleanup(registry=registry)
@@ -152,12 +159,15 @@ class Program:
     async def _look(self, key: Key) -> float | None:
         # nothing is decided before everything that is there has been listed once
         await self._served.wait()
+        if not self._resync.sweep.sees(key[0]):
+            return _CHECK_SECONDS
         before, started = phase_of(self._store.job(key)), time.perf_counter()
         outcome = "error"
         try:
             when = await self._reconciler.reconcile(key)
             outcome = "success"
         finally:
+            self._health.progress.made()
             self._metrics.reconciles.labels(outcome).inc()
             self._metrics.seconds.observe(time.perf_counter() - started)
         after = phase_of(self._store.job(key))
@@ -171,8 +181,15 @@ class Program:
     def _stuck(self) -> str | None:
         if not self._queue.alive:
             return "a worker has ended"
-        waited = self._queue.longest_wait
-        return f"a job has been waiting for {waited:.0f} s" if waited > LONGEST_WAIT else None
+        return self._health.progress.stuck(self._queue.longest_wait)
+
+    def _dead(self) -> str | None:
+        ended = any(task.done() for task in self._tasks)
+        return "a background task has ended" if ended and not self._stop.is_set() else None
+
+    def _answered(self, verb: str, resource: str, code: int) -> None:
+        self._metrics.request(verb, resource, code)
+        self._health.progress.answered(verb)
 
     async def _check_health(self) -> None:
         while not self._hopeless:
@@ -188,9 +205,7 @@ class Program:
         self._stop.set()
         for task in self._tasks:
             task.cancel()
-        for task in self._tasks:
-            with suppress(asyncio.CancelledError):
-                await task
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._queue.stop()
         await self._probes.stop()
 

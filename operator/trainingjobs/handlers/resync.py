@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from trainingjobs.cluster import paths
+from trainingjobs.cluster import paths, rounds
 from trainingjobs.cluster.api import Api
 from trainingjobs.cluster.errors import ApiError
 from trainingjobs.cluster.observe import Sweep
@@ -25,6 +25,9 @@ SECOND_LOOK_SECONDS = 30.0
 LAPSE_SECONDS = 1.0
 """How long watches that lapse together are waited for."""
 _RETRY_SECONDS = 5.0
+_JOBS = "lists of jobs"
+_CHILDREN = "sweeps over pods and services"
+_IDENTITY = ("namespace", "uid", "resourceVersion")
 _LOG = logging.getLogger(__name__)
 
 
@@ -52,13 +55,15 @@ class Resync:
         while not self.health.ready:
             self.health.ready = await _try(self.once) and await _try(self.sweep.once)
             await asyncio.sleep(0 if self.health.ready else _RETRY_SECONDS)
+        self.health.rounds.expect(_JOBS, SECONDS)
+        self.health.rounds.expect(_CHILDREN, self.sweep_seconds)
 
     async def list_jobs(self) -> None:
         """List the jobs again and again, until cancelled."""
         pause = SECONDS
         while True:
             await _rest(pause, self._jobs_lapsed)
-            pause = SECONDS if await _try(self.once) else _RETRY_SECONDS
+            pause = SECONDS if await self._done(_JOBS, self.once) else _RETRY_SECONDS
 
     async def sweep_children(self) -> None:
         """Sweep soon, for what vanished before the watches began, and then again and again."""
@@ -66,20 +71,24 @@ class Resync:
         while True:
             spread = random.uniform(0.75, 1.0)  # noqa: S311 - spreads load, guards nothing
             await _rest(pause * spread, self._children_lapsed)
-            pause = self.sweep_seconds if await _try(self.sweep.once) else _RETRY_SECONDS
+            swept = await self._done(_CHILDREN, self.sweep.once)
+            pause = self.sweep_seconds if swept else _RETRY_SECONDS
 
     async def once(self) -> None:
         """List the jobs of all served namespaces.
 
         Raises:
-            ApiError: when the API server refuses.
+            ApiError: when the API server does not answer, or refuses everywhere.
         """
-        listed: list[dict[str, Any]] = []
-        for namespace in self.namespaces or (None,):
-            listed += await self._list(namespace)
-        self.ear.compare(listed)
+        await rounds.through(self.namespaces, self._list)
 
-    async def _list(self, namespace: str | None) -> list[dict[str, Any]]:
+    async def _done(self, name: str, listing: Callable[[], Awaitable[None]]) -> bool:
+        done = await _try(listing)
+        if done:
+            self.health.rounds.done(name)
+        return done
+
+    async def _list(self, namespace: str | None) -> None:
         """Take in what is listed; only the identities are kept."""
         listed: dict[str, dict[str, Any]] = {}
         version = ""
@@ -87,20 +96,20 @@ class Resync:
             version = version_of(page)
             for body in page["items"]:
                 metadata = body["metadata"]
-                known = {"uid": metadata["uid"], "resourceVersion": version_of(body)}
-                listed[metadata["uid"]] = {"metadata": known}
+                listed[metadata["uid"]] = {"metadata": {it: metadata[it] for it in _IDENTITY}}
                 if self.store.put_job(body):
                     self.wake((metadata["namespace"], metadata["name"]))
         for key in self.store.drop_absent(namespace, listed.keys(), version):
             self.wake(key)
-        return list(listed.values())
+        self.ear.compare(listed.values(), namespace)
 
 
 async def _try(listing: Callable[[], Awaitable[None]]) -> bool:
     try:
         await listing()
-    except ApiError as error:
-        _LOG.warning("a list could not be made: %s", error)
+    except Exception as error:  # noqa: BLE001 - whatever it was, the next list may do
+        ours = not isinstance(error, ApiError)
+        _LOG.warning("a list could not be made: %s", error, exc_info=ours)
         return False
     return True
 
