@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from builders import NOW, a_body, at
@@ -33,6 +33,7 @@ def condition(**changes: str) -> Condition:
     return Condition.model_validate({**plain, **changes})
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(OBJECTS, OBJECTS)
 def test_the_difference_leads_from_the_old_to_the_new(old: Any, new: Any) -> None:
     assert merged(old, difference(old, new)) == new
