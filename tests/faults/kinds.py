@@ -111,6 +111,10 @@ async def _freeze(call: "Call") -> web.StreamResponse:
     return (await call.forward()).response()
 
 
+async def _unknown(call: "Call") -> web.StreamResponse:
+    return call.refuse(401, "Unauthorized")
+
+
 async def _forbid(call: "Call") -> web.StreamResponse:
     call.place.forbid()
     return call.refuse(403, "Forbidden")
@@ -122,6 +126,7 @@ WRITES: dict[str, Callable[["Call"], Awaitable[web.StreamResponse]]] = {
     "kill_stale": _kill_stale,
     "lost_reply": _lost_reply,
     "lost_request": _lost_request,
+    "401": _unknown,
     "409": _conflict,
     "409_exists": _exists,
     "422": _invalid,

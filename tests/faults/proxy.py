@@ -209,6 +209,12 @@ class Proxy:
         )
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
+        try:
+            return await self._answer(request)
+        except aiohttp.ClientError as error:
+            return kinds.refusal(502, "BadGateway", str(error)).response()
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()
         target = Target.of(request)
         place = self.places.get(target.namespace)

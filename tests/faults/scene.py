@@ -18,6 +18,7 @@ from faults.laws import FINAL, Body, Seen, place
 from trainingjobs.model import labels
 
 SECONDS = 90.0
+TRIES = 4
 NODE = "node-a"
 BEGAN = "2026-01-01T00:00:00Z"
 GROUP = f"/apis/{labels.GROUP}/{labels.VERSION}"
@@ -208,11 +209,16 @@ class Stage:
     async def request(self, method: str, path: str, body: Body | None = None) -> Body:
         """Ask the API server as an administrator; what is gone or has changed is no matter."""
         headers = {"Content-Type": "application/merge-patch+json"} if method == "PATCH" else {}
-        async with self._session.request(method, path, json=body, headers=headers) as answer:
-            if answer.status >= 400 and answer.status not in {404, 409}:
-                raise AssertionError(f"{method} {path}: {answer.status} {await answer.text()}")
-            told: Body = await answer.json()
-            return told
+        for left in reversed(range(TRIES)):
+            async with self._session.request(method, path, json=body, headers=headers) as answer:
+                if answer.status < 400 or answer.status in {404, 409}:
+                    told: Body = await answer.json()
+                    return told
+                # a server that is out of breath is no finding
+                if answer.status < 500 or not left:
+                    raise AssertionError(f"{method} {path}: {answer.status} {await answer.text()}")
+            await asyncio.sleep(1)
+        raise AssertionError  # the last try returns or raises
 
     @property
     def _where(self) -> str:
