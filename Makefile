@@ -11,7 +11,7 @@ PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest
 NAMESPACE := trainingjob-system
 
-.PHONY: help install lint format types layers unit integration e2e test generate \
+.PHONY: help install lint format types layers unit integration e2e faults test generate \
         cluster cluster-down images deploy undeploy run quickstart coverage clean
 
 help: ## List all targets
@@ -59,6 +59,9 @@ integration: install ## Run the tests against a real API server and etcd, which 
 
 e2e: deploy ## Run the tests with real pods on the local cluster
 	@KUBECONFIG=$$($(PYTHON) -m localcluster kubeconfig) $(PYTEST) -m e2e
+
+faults: install ## Disturb the operator at every write and watch event: 13 minutes (FAULTS_SECONDS=, FAULTS_SEED=)
+	@$(PYTEST) -m faults -rs
 
 test: lint types layers unit integration e2e ## Run all checks and tests, as CI does
 

@@ -8,13 +8,14 @@ import itertools
 import os
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from kubernetes import client, config
+from kubernetes.client import exceptions
 
 from integration.conftest import CRDS
 from integration.jobs import Body, a_job
@@ -114,7 +115,8 @@ class Place:
         for pod in self.core.list_namespaced_pod(self.namespace, label_selector=label).items:
             if pod.metadata.deletion_timestamp is not None:
                 name = pod.metadata.name
-                self.core.delete_namespaced_pod(name, self.namespace, grace_period_seconds=0)
+                with suppress(exceptions.NotFoundException):  # gone since it was listed
+                    self.core.delete_namespaced_pod(name, self.namespace, grace_period_seconds=0)
 
     def _tell(self, name: str, code: int) -> None:
         ended: dict[str, Any] = {

@@ -21,6 +21,12 @@ THEIRS = {"labels": {"scheduling.x-k8s.io/pod-group": "their-own"}}
 NOTED = {"annotations": {"scheduling.k8s.io/group-name": "their-own"}}
 
 
+def test_a_scheduler_without_a_proper_name_gets_no_group() -> None:
+    slip = template()
+    slip["spec"]["schedulerName"] = {"bogus": [1]}
+    assert gang.asked(a_job(template=slip)) is None
+
+
 def template(scheduler: str | None = None, **more: Any) -> Manifest:
     """A template for a scheduler; `metadata` goes where it belongs."""
     named = {"schedulerName": scheduler} if scheduler else {}

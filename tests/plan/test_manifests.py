@@ -122,6 +122,7 @@ def test_what_a_container_takes_from_elsewhere_is_not_overruled() -> None:
     [
         {"volumeMounts": {"name": "d", "mountPath": "/d"}},
         {"volumeMounts": ["d"]},
+        {"volumeMounts": 17},
         {"ports": {"containerPort": 1}},
         {"resources": "large"},
         {"resources": {"limits": ["cpu"]}},

@@ -106,7 +106,8 @@ def _asked(template: Manifest, own: str) -> Gang | None:
         return None
     if pod.get("schedulingGroup"):
         return None
-    return _SCHEDULERS.get(pod.get("schedulerName") or _DEFAULT)
+    name = pod.get("schedulerName") or _DEFAULT
+    return _SCHEDULERS.get(name) if isinstance(name, str) else None
 
 
 def _queue(job: TrainingJob) -> str | None:

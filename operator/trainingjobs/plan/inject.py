@@ -58,11 +58,12 @@ def _helpers(spec: Manifest, group: Mapping[str, str]) -> Manifest:
 
 
 def _trainer(container: Manifest, variables: Mapping[str, str], *, shared: bool) -> Manifest:
-    mounts = [*(container.get("volumeMounts") or []), {"name": SHM_VOLUME, "mountPath": SHM_PATH}]
+    mount = {"name": SHM_VOLUME, "mountPath": SHM_PATH}
+    own = containers.objects(container, "volumeMounts") or []
     return {
         "terminationMessagePolicy": "FallbackToLogsOnError",
         **with_environment(container, variables),
-        **({"volumeMounts": mounts} if shared else {}),
+        **({"volumeMounts": [*own, mount]} if shared else {}),
     }
 
 
