@@ -50,6 +50,7 @@ def _train() -> None:
     progress.say("[2/4] the operator and its images")
     deploy.install()
     progress.say(f"[3/4] kubectl apply -f {EXAMPLE}")
+    progress.say("(a job of an earlier run is replaced)")
     shell.answer("kubectl", "delete", "--filename", EXAMPLE, "--ignore-not-found", "--wait")
     shell.call("kubectl", "apply", "--filename", EXAMPLE)
     progress.say("[4/4] kubectl get trainingjobs --watch")

@@ -12,7 +12,10 @@ pytestmark = pytest.mark.integration
 
 Store = Callable[..., Body]
 
-STOP_FIRST = "cannot change while the job runs: set spec.suspend to true first, or create a new job"
+STOP_FIRST = (
+    "cannot change while the job runs, nor once it has finished: set spec.suspend to true first, "
+    "or create a new job"
+)
 POD = "spec.template.spec"
 CONTAINER = f"{POD}.containers.0"
 BEFORE: Body = {

@@ -50,7 +50,7 @@ def test_columns(apiserver: ApiServer, jobs: Jobs, stored: Store) -> None:
     assert _table(apiserver, name)[0] == ["NAME", "PHASE", "READY", "PROGRESS", "RESTARTS", "AGE"]
     assert _table(apiserver, name)[1][:5] == [name, "Running", "3/3", "40%", "1"]
     header, row = _table(apiserver, name, "-o", "wide")
-    assert header[6:] == ["FRAMEWORK", "MASTER", "MESSAGE"]
+    assert header[6:] == ["FRAMEWORK", "DISRUPTIONS", "MASTER", "MESSAGE"]
     assert row[6:] == ["PyTorch", "mnist-master:29500", "all is well"]
 
 

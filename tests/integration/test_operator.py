@@ -222,12 +222,18 @@ def test_a_quota_is_said_in_the_servers_words(lab: Lab) -> None:
     lab.until_created()
 
 
-def test_an_invalid_template_fails_with_the_servers_words(lab: Lab) -> None:
+@pytest.mark.parametrize(
+    ("field", "value"), [("imagePullPolicy", "Sometimes"), ("resource", {"limits": {"gpu": 1}})]
+)
+def test_a_template_that_is_no_pod_fails_with_the_servers_words(
+    lab: Lab, field: str, value: object
+) -> None:
+    """A wrong value, and a misspelt name that would be dropped without a word."""
     body = a_job()
-    body["spec"]["template"]["spec"]["containers"][0]["imagePullPolicy"] = "Sometimes"
+    body["spec"]["template"]["spec"]["containers"][0][field] = value
     lab.apply(body)
     status = lab.until_phase("Failed")
-    assert "imagePullPolicy" in status["message"]
+    assert field in status["message"]
     assert not lab.pods
 
 

@@ -22,7 +22,8 @@ from trainingjobs.plan.decision import PodRef
 Manifest = dict[str, Any]
 
 _OWN = {"fieldManager": labels.COMPONENT_NAME}
-_DRY = {"dryRun": "All", **_OWN}
+_DRY = {"dryRun": "All", "fieldValidation": "Strict", **_OWN}
+"""A misspelt field would be dropped without a word: a pod that asks for no GPU trains on none."""
 
 
 class Applier:

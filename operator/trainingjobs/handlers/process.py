@@ -82,7 +82,9 @@ def login(own: kopf.OperatorSettings) -> kopf.ConnectionInfo:
         settings=own
     )
     if found is None:
-        raise kopf.LoginError("neither a service account nor a kubeconfig was found")
+        raise kopf.LoginError(
+            "neither a service account nor a kubeconfig was found: set KUBECONFIG"
+        )
     return found
 
 

@@ -96,7 +96,7 @@ class Spec(Model):
     framework: Framework = Field(
         default=Framework.PYTORCH,
         description="Whose environment variables the instances get: PyTorch (also torchrun), "
-        "TensorFlow (TF_CONFIG), JAX, MPI or Horovod.",
+        "TensorFlow (TF_CONFIG) or JAX; MPI and Horovod are not built yet.",
     )
     template: Manifest = Field(
         description="Pod template of every instance. The training container is the one named "
@@ -114,7 +114,9 @@ class Spec(Model):
         default=29500, description="Rendezvous port of the master."
     )
     max_restarts: Annotated[int, Field(ge=0, le=10_000)] = Field(
-        default=3, description="Restarts of the whole group after failures of the application."
+        default=3,
+        description="Restarts of the whole group after failures of the program; what the cluster "
+        "takes (evictions, deletions, lost nodes) is restarted free of charge.",
     )
     failure_rules: list[FailureRule] = Field(
         default=[],
@@ -154,18 +156,21 @@ class Spec(Model):
     )
     stall_timeout_seconds: PositiveSeconds = Field(
         default=300,
-        description="The job counts as stalled when no rank makes a step for this long.",
+        description="The job counts as stalled when no rank makes a step for this long; it has no "
+        "effect yet.",
     )
     on_stall: OnStall = Field(
         default=OnStall.REPORT,
         description="What a stall leads to: Report sets the Stalled condition, Restart also "
-        "restarts the group.",
+        "restarts the group; it has no effect yet.",
     )
     elastic: Elastic | None = Field(
-        default=None, description="Lets survivors go on as a smaller group, within these sizes."
+        default=None,
+        description="Lets the group be scaled while it runs (kubectl scale), and go on as a "
+        "smaller one where only a part finds room, within these sizes.",
     )
     roll_call: RollCall = Field(
         default=RollCall.ENABLED,
-        description="Enabled puts the standard-library reporter into the pods; Disabled puts "
-        "nothing of ours into them.",
+        description="Enabled will put the standard-library reporter into the pods, Disabled "
+        "nothing of ours; it has no effect yet.",
     )

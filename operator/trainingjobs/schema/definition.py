@@ -19,6 +19,7 @@ _COLUMNS = (
     ("Restarts", "integer", ".status.restarts", 0),
     ("Age", "date", ".metadata.creationTimestamp", 0),
     ("Framework", "string", ".spec.framework", _WIDE),
+    ("Disruptions", "integer", ".status.disruptions", _WIDE),
     ("Master", "string", ".status.masterAddress", _WIDE),
     ("Message", "string", ".status.message", _WIDE),
 )

@@ -17,7 +17,8 @@ _STOPPED = "oldSelf.suspend || self.suspend"
 """What starts next starts anew. Kueue admits a job with a changed template, and takes it back
 with its own, in one write each: the first is from suspended, the second to it."""
 _STOP_FIRST = (
-    "cannot change while the job runs: set spec.suspend to true first, or create a new job"
+    "cannot change while the job runs, nor once it has finished: set spec.suspend to true first, "
+    "or create a new job"
 )
 
 
