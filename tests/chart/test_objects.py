@@ -285,7 +285,7 @@ def test_the_notes_tell_the_next_commands(helm: Helm, values: Values) -> None:
     notes = result.stdout.partition("NOTES:")[2]
     assert "get trainingjobs -w" in notes
     (job,) = [
-        yaml.safe_load(part) for part in re.findall(r"<<EOF\n(.*?)\n  EOF", notes, flags=re.DOTALL)
+        yaml.safe_load(part) for part in re.findall(r"<<EOF\n(.*?)\nEOF\n", notes, flags=re.DOTALL)
     ]
     assert job["spec"]["PARALLEL_INSTANCES"] == 3
 
