@@ -1,0 +1,149 @@
+"""The same laws for an operator that sees late: news comes out of order, twice, or not at all.
+
+Its memory of a pod is renewed only when the news of that pod arrives, and by the answers to
+its own writes; names and uids keep what it does on old news from doing harm.
+"""
+
+from collections import Counter
+from dataclasses import replace
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from builders import DOMAIN, a_job
+from trainingjobs.model.observed import Observed, PodSeen
+from trainingjobs.model.status import Phase, Status
+from trainingjobs.plan.decide import decide
+from trainingjobs.plan.decision import Decision
+from world import World
+
+RANKS = st.integers(min_value=0, max_value=3)
+ROUNDS = 30
+
+
+class Late(RuleBasedStateMachine):
+    """A cluster, and an operator that remembers it as it was."""
+
+    world: World
+
+    @initialize(size=st.integers(min_value=1, max_value=4), restarts=st.integers(0, 2))
+    def apply(self, size: int, restarts: int) -> None:
+        """The user applies a job."""
+        self.world = World(a_job(size, maxRestarts=restarts))
+        self.memory: dict[str, PodSeen] = {}
+        self.told = Status()
+
+    @rule()
+    def reconcile(self) -> None:
+        """The operator acts on what it remembers."""
+        decision = self._decide()
+        for manifest in decision.create:
+            self._create(manifest)
+        if decision.create:
+            decision = self._decide()
+        self.world.job = replace(self.world.job, status=decision.status)
+        for ref in decision.delete:
+            self._delete(ref.name, ref.uid)
+
+    @rule(rank=RANKS)
+    def news(self, rank: int) -> None:
+        """The news of one rank's pod arrives, once more or at last."""
+        names = {pod.name for pod in self.memory.values() if pod.rank == rank}
+        there = self.world.name_of(rank)
+        for name in names | ({there} if there else set()):
+            self._learn(name)
+
+    @rule()
+    def list_all(self) -> None:
+        """A sweep, or an operator that starts anew."""
+        self.memory = dict(self.world.pods)
+
+    @rule(rank=RANKS)
+    def run(self, rank: int) -> None:
+        """A pod starts."""
+        self.world.run(rank)
+
+    @rule(rank=RANKS, code=st.sampled_from([0, 0, 1, 3]))
+    def end(self, rank: int, code: int) -> None:
+        """A training container ends."""
+        self.world.end(rank, code)
+
+    @rule(rank=RANKS)
+    def delete(self, rank: int) -> None:
+        """Somebody deletes a pod."""
+        self.world.remove(self.world.name_of(rank) or "")
+
+    @rule(rank=RANKS)
+    def lose(self, rank: int) -> None:
+        """A node takes a pod with it."""
+        self.world.lose(rank)
+
+    @rule()
+    def bury(self) -> None:
+        """Deleted pods are gone."""
+        self.world.bury()
+
+    @rule(seconds=st.sampled_from([2.0, 60.0, 400.0]))
+    def wait(self, seconds: float) -> None:
+        """Time goes by."""
+        self.world.pass_time(seconds)
+
+    @rule()
+    def heal(self) -> None:
+        """Once the news comes in, a few rounds bring all ranks back, unless the job is over."""
+        for _ in range(ROUNDS):
+            self.list_all()
+            self.reconcile()
+            self.bury()
+            self.wait(400)
+            for rank in range(self.world.job.size):
+                self.world.run(rank)
+        status = self.world.job.status
+        assert status.finished or status.phase is Phase.RUNNING, status
+
+    @invariant()
+    def no_rank_lives_twice(self) -> None:
+        """Pods of one attempt only may live, and each rank once."""
+        living = [pod for pod in self.world.pods.values() if not pod.ended]
+        assert max(Counter(pod.rank for pod in living).values(), default=1) == 1
+        assert len({pod.attempt for pod in living}) <= 1
+
+    @invariant()
+    def what_is_told_never_goes_back(self) -> None:
+        """Counters only grow, and the end is the end."""
+        old, new = self.told, self.world.job.status
+        assert new.attempt >= old.attempt
+        assert new.restarts >= old.restarts
+        assert new.disruptions >= old.disruptions
+        assert not old.finished or new == old
+        self.told = new
+
+    def _decide(self) -> Decision:
+        seen = Observed(pods=tuple(self.memory.values()), service=self.world.service)
+        return decide(self.world.job, seen, self.world.now, DOMAIN)
+
+    def _create(self, manifest: dict) -> None:  # type: ignore[type-arg]
+        """A name that is taken is our own child's: the refusal teaches what it is like now."""
+        name = manifest["metadata"]["name"]
+        if name not in self.world.pods:
+            self.world._create(manifest)  # noqa: SLF001
+        if manifest["kind"] == "Pod":
+            self._learn(name)
+
+    def _delete(self, name: str, uid: str) -> None:
+        """A deletion names the uid that it means: another pod of that name stays."""
+        there = self.world.pods.get(name)
+        if there is not None and there.uid == uid:
+            self.world.remove(name)
+        self._learn(name)
+
+    def _learn(self, name: str) -> None:
+        if name in self.world.pods:
+            self.memory[name] = self.world.pods[name]
+        else:
+            self.memory.pop(name, None)
+
+
+Late.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+test_late = Late.TestCase
