@@ -84,6 +84,14 @@ class Late(RuleBasedStateMachine):
         """Deleted pods are gone."""
         self.world.bury()
 
+    @rule(rank=RANKS)
+    def bury_one(self, rank: int) -> None:
+        """One deleted pod is gone, and the operator hears of it before the others are."""
+        name = self.world.name_of(rank)
+        if name is not None and self.world.pods[name].terminating:
+            self.world.lose(rank)
+            self._learn(name)
+
     @rule(seconds=st.sampled_from([2.0, 60.0, 400.0]))
     def wait(self, seconds: float) -> None:
         """Time goes by."""
