@@ -1,25 +1,22 @@
 """Laws of a job's life: whatever happens to its pods, in whatever order, these hold."""
 
-from collections import Counter
 from dataclasses import replace
 
 from hypothesis import assume, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import initialize, invariant, rule
 
 from builders import a_job
+from laws.weather import Weather
 from trainingjobs.model.gang import Gang
 from trainingjobs.model.status import Phase, Status
 from world import World
 
 SUSPENDED = Phase.SUSPENDED
-RANKS = st.integers(min_value=0, max_value=4)
 
 
-class Life(RuleBasedStateMachine):
+class Life(Weather):
     """One job in a cluster that does its worst, and an operator that may die between steps."""
-
-    world: World
 
     @initialize(
         size=st.integers(min_value=1, max_value=5),
@@ -34,7 +31,6 @@ class Life(RuleBasedStateMachine):
         self.world = World(a_job(size, maxRestarts=restarts, cleanPodPolicy=policy, **sizes))
         self.world.served = frozenset({Gang.KUBERNETES} if gang else ())
         self.told: Status = self.world.job.status
-        self.first_final: Status | None = None
 
     @rule()
     def reconcile(self) -> None:
@@ -53,42 +49,10 @@ class Life(RuleBasedStateMachine):
         decision = self.world.decide()
         self.world.job = replace(self.world.job, status=decision.status)
 
-    @rule(rank=RANKS)
-    def run(self, rank: int) -> None:
-        """A pod starts."""
-        self.world.run(rank)
-
-    @rule(rank=RANKS, code=st.sampled_from([0, 0, 1, 3, 137]))
-    def end(self, rank: int, code: int) -> None:
-        """A training container ends."""
-        self.world.end(rank, code)
-
-    @rule(rank=RANKS)
-    def delete(self, rank: int) -> None:
-        """Somebody deletes a pod."""
-        name = self.world.name_of(rank)
-        if name is not None:
-            self.world.remove(name)
-
-    @rule(rank=RANKS)
-    def lose(self, rank: int) -> None:
-        """A node takes a pod with it."""
-        self.world.lose(rank)
-
     @rule()
     def lose_group(self) -> None:
         """Somebody deletes the pod group."""
         self.world.groups.clear()
-
-    @rule()
-    def bury(self) -> None:
-        """Deleted pods are gone."""
-        self.world.bury()
-
-    @rule(seconds=st.sampled_from([1.0, 5.0, 60.0, 400.0]))
-    def wait(self, seconds: float) -> None:
-        """Time goes by."""
-        self.world.pass_time(seconds)
 
     @rule(suspend=st.booleans())
     def suspend(self, suspend: bool) -> None:
@@ -129,13 +93,6 @@ class Life(RuleBasedStateMachine):
         assert status.finished or status.phase is Phase.RUNNING, status
 
     @invariant()
-    def no_rank_lives_twice(self) -> None:
-        """Pods of one attempt only may live, and each rank once."""
-        living = [pod for pod in self.world.pods.values() if not pod.ended]
-        assert max(Counter(pod.rank for pod in living).values(), default=1) == 1
-        assert len({pod.attempt for pod in living}) <= 1
-
-    @invariant()
     def no_pod_waits_without_its_group(self) -> None:
         """What a decision makes is never a pod whose group is neither there nor made with it."""
         world = self.world
@@ -151,29 +108,11 @@ class Life(RuleBasedStateMachine):
         assert not self.world.outside
 
     @invariant()
-    def counters_only_grow(self) -> None:
-        """Attempts, restarts and disruptions never go back, and restarts stay in the budget."""
-        old, new = self.told, self.world.job.status
-        assert new.attempt >= old.attempt
-        assert new.restarts >= old.restarts
-        assert new.disruptions >= old.disruptions
-        assert new.restarts <= self.world.job.spec.max_restarts
-        self.told = new
-
-    @invariant()
     def counts_add_up(self) -> None:
         """Every instance is counted once."""
         status = self.world.job.status
         counts = status.instances.model_dump().values()
         assert str(sum(counts)) == (status.ready.partition("/")[2] or "0")
-
-    @invariant()
-    def the_end_is_the_end(self) -> None:
-        """Nothing that happens after the end changes a word of the status."""
-        status = self.world.job.status
-        if self.first_final is None and status.finished:
-            self.first_final = status
-        assert self.first_final is None or status == self.first_final
 
 
 Life.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)

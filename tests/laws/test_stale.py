@@ -4,28 +4,25 @@ Its memory of a pod is renewed only when the news of that pod arrives, and by th
 its own writes; names and uids keep what it does on old news from doing harm.
 """
 
-from collections import Counter
 from dataclasses import replace
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import initialize, rule
 
 from builders import DOMAIN, a_job
+from laws.weather import RANKS, Weather
 from trainingjobs.model.observed import Observed, PodSeen
 from trainingjobs.model.status import Phase, Status
 from trainingjobs.plan.decide import decide
 from trainingjobs.plan.decision import Decision
 from world import World
 
-RANKS = st.integers(min_value=0, max_value=3)
 ROUNDS = 30
 
 
-class Late(RuleBasedStateMachine):
+class Late(Weather):
     """A cluster, and an operator that remembers it as it was."""
-
-    world: World
 
     @initialize(size=st.integers(min_value=1, max_value=4), restarts=st.integers(0, 2))
     def apply(self, size: int, restarts: int) -> None:
@@ -60,42 +57,12 @@ class Late(RuleBasedStateMachine):
         self.memory = dict(self.world.pods)
 
     @rule(rank=RANKS)
-    def run(self, rank: int) -> None:
-        """A pod starts."""
-        self.world.run(rank)
-
-    @rule(rank=RANKS, code=st.sampled_from([0, 0, 1, 3]))
-    def end(self, rank: int, code: int) -> None:
-        """A training container ends."""
-        self.world.end(rank, code)
-
-    @rule(rank=RANKS)
-    def delete(self, rank: int) -> None:
-        """Somebody deletes a pod."""
-        self.world.remove(self.world.name_of(rank) or "")
-
-    @rule(rank=RANKS)
-    def lose(self, rank: int) -> None:
-        """A node takes a pod with it."""
-        self.world.lose(rank)
-
-    @rule()
-    def bury(self) -> None:
-        """Deleted pods are gone."""
-        self.world.bury()
-
-    @rule(rank=RANKS)
     def bury_one(self, rank: int) -> None:
         """One deleted pod is gone, and the operator hears of it before the others are."""
         name = self.world.name_of(rank)
         if name is not None and self.world.pods[name].terminating:
             self.world.lose(rank)
             self._learn(name)
-
-    @rule(seconds=st.sampled_from([2.0, 60.0, 400.0]))
-    def wait(self, seconds: float) -> None:
-        """Time goes by."""
-        self.world.pass_time(seconds)
 
     @rule()
     def heal(self) -> None:
@@ -109,23 +76,6 @@ class Late(RuleBasedStateMachine):
                 self.world.run(rank)
         status = self.world.job.status
         assert status.finished or status.phase is Phase.RUNNING, status
-
-    @invariant()
-    def no_rank_lives_twice(self) -> None:
-        """Pods of one attempt only may live, and each rank once."""
-        living = [pod for pod in self.world.pods.values() if not pod.ended]
-        assert max(Counter(pod.rank for pod in living).values(), default=1) == 1
-        assert len({pod.attempt for pod in living}) <= 1
-
-    @invariant()
-    def what_is_told_never_goes_back(self) -> None:
-        """Counters only grow, and the end is the end."""
-        old, new = self.told, self.world.job.status
-        assert new.attempt >= old.attempt
-        assert new.restarts >= old.restarts
-        assert new.disruptions >= old.disruptions
-        assert not old.finished or new == old
-        self.told = new
 
     def _decide(self) -> Decision:
         seen = Observed(pods=tuple(self.memory.values()), service=self.world.service)

@@ -15,7 +15,8 @@ from hypothesis import settings
 from hypothesis.stateful import initialize, invariant, rule
 
 from builders import DOMAIN, NOW, a_job, a_pod, at, ended, pending, seen, starting
-from laws.test_life import RANKS, Life
+from laws.test_life import Life
+from laws.weather import RANKS
 from trainingjobs.model.observed import Observed, Problem, Trouble
 from trainingjobs.model.status import Attempt, Condition, Phase, Status
 from trainingjobs.plan.decide import decide
