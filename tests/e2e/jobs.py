@@ -62,6 +62,16 @@ def a_job(name: str, instances: int, template: Manifest | None = None, **spec: A
     }
 
 
+def a_quota(pods: int) -> Manifest:
+    """Room for so many pods in a namespace."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "room"},
+        "spec": {"hard": {"pods": str(pods)}},
+    }
+
+
 def a_killer(node: str, pod_uid: str) -> Manifest:
     """A pod that sends SIGKILL to all processes of another, which is not possible from within."""
     container = {

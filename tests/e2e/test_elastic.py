@@ -80,13 +80,7 @@ def test_a_scaled_group_goes_on_from_its_checkpoint(lab: Namespace, checkpoint: 
 
 def test_a_group_whose_part_finds_room_goes_on_with_it(lab: Namespace) -> None:
     """Two pods' worth of quota for a group of three: it shrinks, and says so."""
-    quota = {
-        "apiVersion": "v1",
-        "kind": "ResourceQuota",
-        "metadata": {"name": "two"},
-        "spec": {"hard": {"pods": "2"}},
-    }
-    lab.apply(quota)
+    lab.apply(jobs.a_quota(2))
     elastic = {"minInstances": 1, "maxInstances": 3}
     template = jobs.a_template(STEPS="4")
     lab.apply(jobs.a_job("shrink", 3, template, elastic=elastic, placementTimeoutSeconds=5))

@@ -46,17 +46,11 @@ def test_the_template_makes_no_pod(lab: Namespace) -> None:
 
 
 def test_quota_for_a_part_of_the_group(lab: Namespace) -> None:
-    quota = {
-        "apiVersion": "v1",
-        "kind": "ResourceQuota",
-        "metadata": {"name": "two"},
-        "spec": {"hard": {"pods": "2"}},
-    }
-    lab.apply(quota)
+    lab.apply(jobs.a_quota(2))
     lab.apply(jobs.a_job("quota", 3))
     status = lab.wait_for("quota", lambda status: "quota" in status.get("message", ""))
     assert "2 of 3" in status["message"]
-    lab.apply({**quota, "spec": {"hard": {"pods": "3"}}})
+    lab.apply(jobs.a_quota(3))
     assert lab.wait_for_end("quota")["phase"] == "Succeeded"
 
 

@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from trainingjobs.frameworks import jax, pytorch, tensorflow
 from trainingjobs.frameworks.base import Environment, Place
+from trainingjobs.model import names
 from trainingjobs.model.spec import Framework
 
 _ENVIRONMENTS: Mapping[Framework, Callable[[Place], Environment]] = MappingProxyType(
@@ -32,6 +33,6 @@ def environment(place: Place) -> Environment:
         "PARALLEL_INSTANCES": str(job.size),
         "TRAININGJOB_NAME": job.name,
         "TRAININGJOB_ATTEMPT": str(job.attempt),
-        "TRAININGJOB_ROLE": "master" if place.rank == 0 else "worker",
+        "TRAININGJOB_ROLE": names.role(place.rank),
         **_ENVIRONMENTS[job.spec.framework](place),
     }

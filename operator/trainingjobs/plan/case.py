@@ -32,7 +32,9 @@ class Case:
     def done(self) -> frozenset[int]:
         """Ranks that have succeeded in this attempt, now or when it was last looked at."""
         now = {rank for rank, pod in self.pods.items() if succeeded(pod)}
-        return succeeded_ranks(self.job) | self.seen.past.succeeded_in(self.job.attempt) | now
+        return (
+            succeeded_ranks(self.job.status) | self.seen.past.succeeded_in(self.job.attempt) | now
+        )
 
     @cached_property
     def lost(self) -> frozenset[int]:
@@ -41,9 +43,9 @@ class Case:
             return frozenset()
         return frozenset(range(self.job.size)) - self.done - self.pods.keys()
 
-
-def cause_of(case: Case) -> Cause | None:
-    """What ended the attempt, if anything did."""
-    living = {rank: pod for rank, pod in case.pods.items() if rank not in case.done}
-    times = case.seen.past.vanished_in(case.job.attempt)
-    return first_cause(case.job, living, {rank: times.get(rank) for rank in case.lost})
+    @cached_property
+    def cause(self) -> Cause | None:
+        """What ended the attempt, if anything did."""
+        living = {rank: pod for rank, pod in self.pods.items() if rank not in self.done}
+        times = self.seen.past.vanished_in(self.job.attempt)
+        return first_cause(self.job, living, {rank: times.get(rank) for rank in self.lost})

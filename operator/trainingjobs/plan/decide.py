@@ -12,7 +12,7 @@ from trainingjobs.model.observed import Observed, PodSeen
 from trainingjobs.model.spec import CleanPodPolicy, Manifest
 from trainingjobs.model.verdict import Step, Verdict
 from trainingjobs.plan import cause, gang, manifests, podgroup, timing
-from trainingjobs.plan.case import Case, cause_of
+from trainingjobs.plan.case import Case
 from trainingjobs.plan.decision import Decision, PodRef
 from trainingjobs.plan.judge import judge
 from trainingjobs.status.report import noted, report
@@ -54,7 +54,7 @@ def _news_to_come(case: Case) -> datetime | None:
     """When a failure was just seen, and its first cause may not have been: when it will."""
     if case.job.spec.suspend:
         return None
-    found = cause_of(case)
+    found = case.cause
     if found is None or found.disruption:
         return None
     return cause.unsettled(case.pods, case.now)

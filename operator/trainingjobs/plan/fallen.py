@@ -4,7 +4,7 @@ from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.spec import FailureAction
 from trainingjobs.model.verdict import Charge, Step, Verdict
 from trainingjobs.plan import timing
-from trainingjobs.plan.case import Case, cause_of
+from trainingjobs.plan.case import Case
 from trainingjobs.plan.cause import Cause, repeats
 from trainingjobs.status import sentences
 
@@ -14,7 +14,7 @@ HOPELESS_REPEATS = 5
 
 def fallen(case: Case) -> Verdict | None:
     """The verdict on the first cause; None while no rank has fallen."""
-    cause = cause_of(case)
+    cause = case.cause
     if cause is None:
         return None
     if cause.disruption:

@@ -7,7 +7,7 @@ else is said from what is seen now.
 from dataclasses import replace
 from datetime import datetime
 
-from trainingjobs.model import labels, names, ranks
+from trainingjobs.model import labels, names
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import Observed
 from trainingjobs.model.spec import CleanPodPolicy
@@ -15,7 +15,7 @@ from trainingjobs.model.status import Condition, Phase, Status
 from trainingjobs.model.verdict import Step, Verdict
 from trainingjobs.status import conditions, moves, sentences
 from trainingjobs.status.sentences import Block
-from trainingjobs.status.standing import Standing, standing
+from trainingjobs.status.standing import Standing, standing, succeeded_ranks
 
 ALL_RUN = "AllInstancesRunning"
 ALL_CREATED = "AllPodsCreated"
@@ -26,7 +26,7 @@ def report(job: TrainingJob, seen: Observed, verdict: Verdict, now: datetime) ->
     now = now.replace(microsecond=0)
     moved = moves.moved(job, verdict, now)
     size = replace(job, status=moved).size
-    place = standing(size, _left(job, seen, verdict), moved.attempt, _done(moved))
+    place = standing(size, _left(job, seen, verdict), moved.attempt, succeeded_ranks(moved))
     phase = _phase(moved, verdict, place)
     block = _steady(job.status, phase, _block(seen, verdict, place, phase))
     return moved.model_copy(
@@ -52,10 +52,6 @@ def _partial_since(
 ) -> datetime | None:
     waits = verdict.step is Step.RUN and place.partial
     return (status.partial_since or now) if waits else None
-
-
-def _done(status: Status) -> frozenset[int]:
-    return ranks.expand(status.succeeded_ranks)
 
 
 def _left(job: TrainingJob, seen: Observed, verdict: Verdict) -> Observed:

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trainingjobs.model import ranks
-from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import Observed, PodSeen
-from trainingjobs.model.status import Instances
+from trainingjobs.model.status import Instances, Status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +68,9 @@ def standing(size: int, seen: Observed, attempt: int, done: frozenset[int]) -> S
     return Standing(size=size, counts=Instances(**tally), pods=current)
 
 
-def succeeded_ranks(job: TrainingJob) -> frozenset[int]:
-    """Ranks that the status says have succeeded in the current attempt."""
-    return ranks.expand(job.status.succeeded_ranks)
+def succeeded_ranks(status: Status) -> frozenset[int]:
+    """Ranks that the status says have succeeded in its attempt."""
+    return ranks.expand(status.succeeded_ranks)
 
 
 def _place(pod: PodSeen | None, *, done: bool, earlier: bool) -> str:
