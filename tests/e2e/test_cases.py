@@ -68,13 +68,7 @@ def test_a_misspelt_image_is_put_right_by_deleting_and_applying(lab: Namespace) 
 
 
 def test_two_groups_with_room_for_one_run_one_after_the_other(lab: Namespace) -> None:
-    quota = {
-        "apiVersion": "v1",
-        "kind": "ResourceQuota",
-        "metadata": {"name": "four"},
-        "spec": {"hard": {"pods": "4"}},
-    }
-    lab.apply(quota)
+    lab.apply(jobs.a_quota(4))
     for name in ("one", "other"):
         lab.apply(jobs.a_job(name, 3, placementTimeoutSeconds=3))
     ends = [lab.wait_for_end(name) for name in ("one", "other")]
