@@ -6,7 +6,7 @@ All times are durations up to the moment of sending, so that no two clocks have 
 """
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
@@ -25,14 +25,10 @@ def _printable(text: str) -> str:
     return text.translate(_CONTROL)
 
 
-def _text(most: int) -> Any:
-    return Annotated[str, Field(max_length=most), AfterValidator(_printable)]
-
-
-Name = _text(128)
-Place = _text(300)
+Name = Annotated[str, Field(max_length=128), AfterValidator(_printable)]
+Place = Annotated[str, Field(max_length=300), AfterValidator(_printable)]
 """`train.py:12`: a file of the user's and a line."""
-Words = _text(1024)
+Words = Annotated[str, Field(max_length=1024), AfterValidator(_printable)]
 Count = Annotated[int, Field(ge=0, le=2**53)]
 Span = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
 Number = Annotated[float, Field(allow_inf_nan=True)]
@@ -140,7 +136,7 @@ class Told(Model):
     step: Count | None = None
     total: Count | None = None
     epoch: Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)] | None = None
-    metrics: Annotated[dict[Metric, Number], Field(max_length=MAX_METRICS)] = {}
+    metrics: dict[Metric, Number] = Field(default={}, max_length=MAX_METRICS)
     sharded: bool | None = None
     """The script says that it divides its data itself."""
     wrapped: bool | None = None
@@ -183,7 +179,7 @@ class Report(Model):
     """The collective that the main thread is in: all_reduce, backward, init_process_group …"""
     sequence: Count | None = None
     """Collectives that the process has begun, as its process group counts them."""
-    frames: Annotated[list[Frame], Field(max_length=MAX_FRAMES)] = []
+    frames: list[Frame] = Field(default=[], max_length=MAX_FRAMES)
     """The main thread's stack, the innermost frame first."""
     lines: Lines = Lines()
     data: Data = Data()
