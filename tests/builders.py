@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from trainingjobs.model.job import TrainingJob, parse
-from trainingjobs.model.observed import Exit, Observed, PodSeen, Waiting
+from trainingjobs.model.observed import Exit, Observed, PodSeen, ServiceSeen, Waiting
 from trainingjobs.model.status import Status
 
+SERVICE = ServiceSeen(name="mnist", uid="service-1", ports=(29500,))
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 DOMAIN = "cluster.local"
 UID = "6f6c1f0e-0000-4000-8000-000000000001"
@@ -94,6 +95,6 @@ def starting(rank: int, *, reason: str = "", message: str = "", attempt: int = 1
     return a_pod(rank, attempt=attempt, phase="Pending", running=False, waiting=waits)
 
 
-def seen(*pods: PodSeen, service: bool = True, **others: Any) -> Observed:
+def seen(*pods: PodSeen, service: ServiceSeen | None = SERVICE, **others: Any) -> Observed:
     """What is there."""
     return Observed(pods=pods, service=service, **others)

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from builders import DOMAIN, NOW
-from trainingjobs.cluster import podgroups
+from trainingjobs.cluster import podgroups, services
 from trainingjobs.model import gang, labels
 from trainingjobs.model.gang import Gang, GroupSeen
 from trainingjobs.model.job import TrainingJob
-from trainingjobs.model.observed import Exit, Observed, PodSeen
+from trainingjobs.model.observed import Exit, Observed, PodSeen, ServiceSeen
 from trainingjobs.model.spec import Manifest
 from trainingjobs.model.status import Status
 from trainingjobs.plan.decide import decide
@@ -28,7 +28,7 @@ class World:
     job: TrainingJob
     now: datetime = NOW
     pods: dict[str, PodSeen] = field(default_factory=dict)
-    service: bool = False
+    service: ServiceSeen | None = None
     served: frozenset[Gang] = frozenset()
     groups: dict[Gang, GroupSeen] = field(default_factory=dict)
     deleted: bool = False
@@ -54,8 +54,8 @@ class World:
     def step(self) -> Decision:
         """One reconcile: decide, create, look again, write the status, delete."""
         first = self.decide()
-        for patch in first.resize:
-            self._resize(patch)
+        for patch in first.change:
+            self.patch(patch)
         for manifest in first.create:
             self._create(manifest)
         decision = self.decide() if first.makes else first
@@ -76,12 +76,12 @@ class World:
             AssertionError: when it does not come to rest.
         """
         for _ in range(ROUNDS):
-            before = (dict(self.pods), dict(self.groups), self.job.status, self.now)
+            before = self._all()
             decision = self.step()
             self.bury()
             if decision.wake_at is not None and decision.wake_at > self.now:
                 self.now = decision.wake_at
-            if (dict(self.pods), dict(self.groups), self.job.status, self.now) == before:
+            if self._all() == before:
                 return
         raise AssertionError("the world does not come to rest")
 
@@ -118,15 +118,23 @@ class World:
         """The name of the pod of a rank, if there is one."""
         return next((name for name, pod in self.pods.items() if pod.rank == rank), None)
 
+    def patch(self, patch: Manifest) -> None:
+        """What is there changes; the operator means what it has seen, and nothing later."""
+        if patch["kind"] == "Service":
+            assert self.service is not None
+            assert patch["metadata"]["uid"] == self.service.uid
+            self.service = services.seen(patch)
+            return
+        assert patch["metadata"]["uid"] == self.groups[Gang(patch["apiVersion"])].uid
+        self._group(patch)
+
+    def _all(self) -> tuple[object, ...]:
+        return dict(self.pods), self.service, dict(self.groups), self.job.status, self.now
+
     def _change(self, rank: int, **changes: object) -> None:
         name = self.name_of(rank)
         if name is not None and not self.pods[name].ended and not self.pods[name].terminating:
             self.pods[name] = replace(self.pods[name], **changes)  # type: ignore[arg-type]
-
-    def _resize(self, patch: Manifest) -> None:
-        of = Gang(patch["apiVersion"])
-        assert patch["metadata"]["uid"] == self.groups[of].uid
-        self._group({**patch, "kind": gang.KIND})
 
     def _group(self, manifest: Manifest) -> None:
         group = podgroups.seen(manifest)
@@ -134,18 +142,18 @@ class World:
         self.groups[group.gang] = group
 
     def _create(self, manifest: Manifest) -> None:
+        self.serial += 1
+        named = {**manifest["metadata"], "uid": f"uid-{self.serial}"}
         if manifest["kind"] == "Service":
-            self.service = True
+            assert self.service is None, "a name is taken"
+            self.service = services.seen({**manifest, "metadata": named})
             return
         if manifest["kind"] == gang.KIND:
             assert Gang(manifest["apiVersion"]) not in self.groups, "a name is taken"
-            self.serial += 1
-            named = {**manifest["metadata"], "uid": f"group-{self.serial}"}
             self._group({**manifest, "metadata": named})
             return
         metadata = manifest["metadata"]
         assert metadata["name"] not in self.pods, "a name is taken: the API server would refuse"
-        self.serial += 1
         rank = int(metadata["labels"][labels.RANK])
         attempt = int(metadata["labels"][labels.ATTEMPT])
         self.starts.append((attempt, rank))

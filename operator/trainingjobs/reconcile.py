@@ -109,14 +109,15 @@ class Reconciler:
     async def _create(self, job: TrainingJob, decision: Decision) -> tuple[Problem, ...]:
         applier = self._hands.applier
         refused = await applier.check(job, decision.check)
-        refused = refused or await applier.resize(job, decision.resize)
+        refused = refused or await applier.change(job, decision.change)
         # the next try after a refusal begins with one create, not with all at once
         careful = self._hands.refusals.seconds_left(job.uid) is not None
         refused = refused or await applier.create(job, decision.create, carefully=careful)
         if refused:
             _LOG.warning("refused: %s", refused[0].message, extra=_about(job))
         else:
-            _LOG.info("created %d objects", len(decision.create), extra=_about(job))
+            made = len(decision.create), len(decision.change)
+            _LOG.info("created %d objects, changed %d", *made, extra=_about(job))
         return refused
 
     async def _report(self, job: TrainingJob, decision: Decision) -> bool:

@@ -66,7 +66,7 @@ def test_a_clean_up_that_an_operator_died_over_is_made_up_for() -> None:
 def test_a_finished_job_whose_objects_are_taken_away_makes_none(code: int) -> None:
     end = decided(seen(*(ended(rank, code) for rank in range(3))), maxRestarts=0).status
     assert end.finished
-    for left in (seen(), seen(service=False), seen(a_pod(0)), seen(ended(1, 1))):
+    for left in (seen(), seen(service=None), seen(a_pod(0)), seen(ended(1, 1))):
         later = decided(left, end, at(60), maxRestarts=5)
         assert not later.create
         assert later.status == end
@@ -154,7 +154,7 @@ def test_the_end_names_who_fell_after_all_pods_are_gone() -> None:
     there = seen(a_pod(0), ended(1, 137, reason="OOMKilled", message="step 7"), a_pod(2))
     end = decided(there, maxRestarts=0, cleanPodPolicy="All").status
     job = replace(a_job(3, status=end), resource_version="99")
-    told = decide(job, seen(service=False), at(3600), DOMAIN).status
+    told = decide(job, seen(service=None), at(3600), DOMAIN).status
     assert told.failure is not None
     assert (told.failure.rank, told.failure.node, told.failure.exit_code) == (1, "node-a", 137)
     assert told.message == (

@@ -70,7 +70,9 @@ def raw_group(of: Gang = Gang.VOLCANO, *, members: int = 3, **metadata: Any) -> 
     }
 
 
-def raw_service(*, version: str = "4", uid: str = "service-1", **metadata: Any) -> Raw:
+def raw_service(
+    *, version: str = "4", uid: str = "service-1", port: int = 29500, **metadata: Any
+) -> Raw:
     """The headless service of the job `mnist`."""
     return {
         "apiVersion": "v1",
@@ -83,7 +85,7 @@ def raw_service(*, version: str = "4", uid: str = "service-1", **metadata: Any) 
             "ownerReferences": [owner()],
             **metadata,
         },
-        "spec": {"clusterIP": "None"},
+        "spec": {"clusterIP": "None", "ports": [{"name": "rendezvous", "port": port}]},
     }
 
 

@@ -56,7 +56,7 @@ async def test_the_service_is_made_before_the_pods_and_all_are_known(place: Plac
     assert problems == ()
     assert [path for _, path in place.api.calls] == [SERVICES, PODS, PODS]
     assert [pod.rank for pod in place.store.pods_of(UID)] == [0, 1]
-    assert place.store.has_service(UID)
+    assert place.store.service_of(UID)
 
 
 async def test_a_refused_service_means_no_pods(place: Place) -> None:

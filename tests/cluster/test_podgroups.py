@@ -1,4 +1,4 @@
-"""Pod groups in memory and on the server: found, made, resized and deleted."""
+"""Pod groups in memory and on the server: found, made, changed and deleted."""
 
 from typing import Any
 
@@ -165,7 +165,8 @@ async def test_a_foreign_group_is_a_conflict(place: Place) -> None:
 def patch(members: int, uid: str = "group-1") -> Raw:
     return {
         "apiVersion": Gang.VOLCANO.value,
-        "metadata": {"name": "mnist", "uid": uid},
+        "kind": "PodGroup",
+        "metadata": {"name": "mnist", "namespace": "lab", "uid": uid},
         "spec": {"minMember": members},
     }
 
@@ -173,21 +174,21 @@ def patch(members: int, uid: str = "group-1") -> Raw:
 async def test_a_group_is_resized_and_known_with_its_new_size(place: Place) -> None:
     found = place.api.add(at(Gang.VOLCANO), raw_group())
     place.store.put(found)
-    assert await place.applier.resize(place.job, [patch(5)]) == ()
+    assert await place.applier.change(place.job, [patch(5)]) == ()
     assert place.api.objects[at(Gang.VOLCANO)]["spec"] == {"minMember": 5}
     assert place.groups == (group(members=5),)
 
 
 async def test_a_group_that_is_gone_is_not_resized(place: Place) -> None:
     place.store.put(raw_group())
-    assert await place.applier.resize(place.job, [patch(5)]) == ()
+    assert await place.applier.change(place.job, [patch(5)]) == ()
     assert place.groups == ()
 
 
 async def test_a_refused_size_is_a_problem(place: Place) -> None:
     place.store.put(raw_group())
     place.api.refuse = lambda *_: ApiError(403, "Forbidden", "no")
-    (problem,) = await place.applier.resize(place.job, [patch(5)])
+    (problem,) = await place.applier.change(place.job, [patch(5)])
     assert (problem.trouble, problem.name) == (Trouble.FORBIDDEN, "mnist")
     assert place.groups == (group(),)
 

@@ -149,11 +149,11 @@ def test_an_end_is_noticed_once() -> None:
 
 
 def test_the_service_comes_and_goes(store: Store) -> None:
-    assert not store.has_service(UID)
+    assert not store.service_of(UID)
     assert store.put(raw_service(version="4")) == KEY
-    assert store.has_service(UID)
+    assert store.service_of(UID)
     assert store.drop(raw_service(version="5")) == KEY
-    assert not store.has_service(UID)
+    assert not store.service_of(UID)
 
 
 def test_what_a_list_of_children_lacks_is_gone(store: Store) -> None:
@@ -163,9 +163,9 @@ def test_what_a_list_of_children_lacks_is_gone(store: Store) -> None:
     assert store.drop_absent_children("Pod", None, {"pod-1"}, "7") == [KEY]
     assert store.pods_of(UID) == ()
     assert len(store.pods_of("other")) == 1
-    assert store.has_service(UID)
+    assert store.service_of(UID)
     assert store.drop_absent_children("Service", "lab", set(), "7") == [KEY]
-    assert not store.has_service(UID)
+    assert not store.service_of(UID)
 
 
 def test_a_list_of_another_namespace_says_nothing(store: Store) -> None:

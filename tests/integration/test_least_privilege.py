@@ -44,6 +44,8 @@ TRAINED = {
     "restartCount": 0,
     "state": {"terminated": {"exitCode": 0, "reason": "Completed"}},
 }
+OTHER_PORT = json.dumps({"spec": {"ports": [{"name": "rendezvous", "port": 4000}]}})
+PORT = "-ojsonpath={.spec.ports[*].port}"
 SUCCEEDED = json.dumps({"status": {"phase": "Succeeded", "containerStatuses": [TRAINED]}})
 ALLOWED = {(rule.group, rule.resource, verb) for rule in RULES for verb in rule.verbs}
 RARE = {
@@ -128,6 +130,8 @@ def test_a_whole_life_needs_these_permissions_and_no_others(apiserver: ApiServer
     place = f"--namespace={NAMESPACE}"
     do(apiserver, "create", "-f", "-", text=json.dumps(JOB))
     until("two pods", lambda: do(apiserver, "get", "pods", place, "-oname").count("pod/") == 2)
+    do(apiserver, "patch", "service", "short", place, "--type=merge", f"-p={OTHER_PORT}")
+    until("its port", lambda: do(apiserver, "get", "service", "short", place, PORT) == "29500")
     patch = ("--subresource=status", "--type=merge", f"-p={SUCCEEDED}")
     for pod in do(apiserver, "get", "pods", place, "-oname").split():
         do(apiserver, "patch", pod, place, *patch)

@@ -247,6 +247,41 @@ def test_a_suspended_job_has_no_pods_and_goes_on(lab: Lab) -> None:
     lab.until_created()
 
 
+def ports(lab: Lab) -> list[int]:
+    """The ports of the job's service."""
+    return [port.port for port in lab.core.read_namespaced_service("job", lab.namespace).spec.ports]
+
+
+def test_a_service_follows_its_job_to_another_port(lab: Lab) -> None:
+    """It is the same service with the new port alone, before the first pod is made again."""
+    lab.apply(a_job())
+    lab.until_created()
+    uid = lab.core.read_namespaced_service("job", lab.namespace).metadata.uid
+    lab.patch_spec(suspend=True)
+    eventually(lambda: not lab.pods)
+    lab.operator.forget_requests()
+    lab.patch_spec(suspend=False, port=1031)
+    lab.until_created()
+    service = lab.core.read_namespaced_service("job", lab.namespace)
+    assert (service.metadata.uid, ports(lab)) == (uid, [1031])
+    assert service.spec.ports[0].target_port == 1031
+    made = [(verb, url.split("?")[0].rpartition("/")[2]) for verb, url in lab.operator.writes()]
+    at_all = [write for write in made if write[1] in {"pods", "job"}]
+    assert at_all == [("patch", "job"), *[("create", "pods")] * 3]
+
+
+def test_a_service_that_somebody_changed_is_set_right_once(lab: Lab) -> None:
+    lab.apply(a_job())
+    lab.until_created()
+    lab.operator.forget_requests()
+    theirs = [{"name": "http", "port": 80}, {"name": "https", "port": 443}]
+    lab.core.patch_namespaced_service("job", lab.namespace, {"spec": {"ports": theirs}})
+    eventually(lambda: ports(lab) == [29500])
+    time.sleep(2)
+    base = f"/api/v1/namespaces/{lab.namespace}/services/job"
+    assert lab.operator.writes() == [("patch", f"{base}?fieldManager=trainingjob-operator")]
+
+
 def test_a_finished_job_goes_when_its_time_is_over(lab: Lab) -> None:
     lab.apply(a_job(ttlSecondsAfterFinished=1))
     lab.until_created()

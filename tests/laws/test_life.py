@@ -68,6 +68,14 @@ class Life(Weather):
             changed = spec.model_copy(update={"parallel_instances": size})
             self.world.job = replace(self.world.job, spec=changed)
 
+    @rule(port=st.sampled_from([29500, 1031]))
+    def move(self, port: int) -> None:
+        """The user gives a suspended job another port."""
+        spec = self.world.job.spec
+        if spec.suspend and self.world.job.status.phase is SUSPENDED:
+            changed = spec.model_copy(update={"port": port})
+            self.world.job = replace(self.world.job, spec=changed)
+
     @rule()
     def rest(self) -> None:
         """Left alone, the job comes to rest; carried out, a decision leaves nothing to do."""
@@ -80,6 +88,8 @@ class Life(Weather):
             ranks = {pod.rank for pod in self.world.pods.values()}
             done = set(self.world.look().of(job.attempt)) | ranks
             assert done <= set(range(job.size))
+            assert self.world.service is not None
+            assert self.world.service.ports == (job.spec.port,)
 
     @rule()
     def heal(self) -> None:

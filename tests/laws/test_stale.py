@@ -12,7 +12,7 @@ from hypothesis.stateful import initialize, rule
 
 from builders import DOMAIN, a_job
 from laws.weather import RANKS, Weather
-from trainingjobs.model.observed import Observed, PodSeen
+from trainingjobs.model.observed import Observed, PodSeen, ServiceSeen
 from trainingjobs.model.status import Phase, Status
 from trainingjobs.plan.decide import decide
 from trainingjobs.plan.decision import Decision
@@ -29,15 +29,18 @@ class Late(Weather):
         """The user applies a job."""
         self.world = World(a_job(size, maxRestarts=restarts))
         self.memory: dict[str, PodSeen] = {}
+        self.service: ServiceSeen | None = None
         self.told = Status()
 
     @rule()
     def reconcile(self) -> None:
         """The operator acts on what it remembers."""
         decision = self._decide()
+        for patch in decision.change:
+            self._patch(patch)
         for manifest in decision.create:
             self._create(manifest)
-        if decision.create:
+        if decision.makes:
             decision = self._decide()
         self.world.job = replace(self.world.job, status=decision.status)
         for ref in decision.delete:
@@ -52,9 +55,15 @@ class Late(Weather):
             self._learn(name)
 
     @rule()
+    def news_of_the_service(self) -> None:
+        """The news of the service arrives, once more or at last."""
+        self.service = self.world.service
+
+    @rule()
     def list_all(self) -> None:
         """A sweep, or an operator that starts anew."""
         self.memory = dict(self.world.pods)
+        self.service = self.world.service
 
     @rule(rank=RANKS)
     def bury_one(self, rank: int) -> None:
@@ -76,18 +85,32 @@ class Late(Weather):
                 self.world.run(rank)
         status = self.world.job.status
         assert status.finished or status.phase is Phase.RUNNING, status
+        service = self.world.service
+        assert status.finished or (service and service.ports == (self.world.job.spec.port,))
 
     def _decide(self) -> Decision:
-        seen = Observed(pods=tuple(self.memory.values()), service=self.world.service)
+        seen = Observed(pods=tuple(self.memory.values()), service=self.service)
         return decide(self.world.job, seen, self.world.now, DOMAIN)
 
     def _create(self, manifest: dict) -> None:  # type: ignore[type-arg]
         """A name that is taken is our own child's: the refusal teaches what it is like now."""
         name = manifest["metadata"]["name"]
-        if name not in self.world.pods:
+        taken = name in self.world.pods if manifest["kind"] == "Pod" else self.world.service
+        if not taken:
             self.world._create(manifest)  # noqa: SLF001
         if manifest["kind"] == "Pod":
             self._learn(name)
+        else:
+            self.service = self.world.service
+
+    def _patch(self, patch: dict) -> None:  # type: ignore[type-arg]
+        """A patch names the uid that it means: a later service is not changed, only looked for."""
+        there = self.world.service
+        if there is None or there.uid != patch["metadata"]["uid"]:
+            self.service = None
+            return
+        self.world.patch(patch)
+        self.service = self.world.service
 
     def _delete(self, name: str, uid: str) -> None:
         """A deletion names the uid that it means: another pod of that name stays."""

@@ -4,6 +4,7 @@ The machines that test the laws differ in the operator alone: in what it sees, a
 """
 
 from collections import Counter
+from dataclasses import replace
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -44,6 +45,17 @@ class Weather(RuleBasedStateMachine):
     def bury(self) -> None:
         """Deleted pods are gone."""
         self.world.bury()
+
+    @rule()
+    def lose_service(self) -> None:
+        """Somebody deletes the service."""
+        self.world.service = None
+
+    @rule(ports=st.sampled_from([(), (1,), (29500, 1)]))
+    def edit_service(self, ports: tuple[int, ...]) -> None:
+        """Somebody gives the service other ports."""
+        if self.world.service is not None:
+            self.world.service = replace(self.world.service, ports=ports)
 
     @rule(seconds=st.sampled_from([1.0, 5.0, 60.0, 400.0]))
     def wait(self, seconds: float) -> None:

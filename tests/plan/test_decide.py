@@ -42,18 +42,18 @@ def names(decision: Decision) -> list[str]:
 
 
 def test_a_new_job_gets_its_service_first_and_then_its_pods_by_rank() -> None:
-    decision = decided(seen(service=False))
+    decision = decided(seen(service=None))
     assert names(decision) == ["mnist", "mnist-master", "mnist-worker-0", "mnist-worker-1"]
     assert [item["metadata"]["name"] for item in decision.check] == ["mnist-master"]
 
 
 def test_a_group_of_one_is_a_master_alone() -> None:
-    assert names(decided(seen(service=False), size=1)) == ["mnist", "mnist-master"]
+    assert names(decided(seen(service=None), size=1)) == ["mnist", "mnist-master"]
 
 
 def test_the_master_template_is_judged_beside_the_workers() -> None:
     template = {"spec": {"containers": [{"name": "trainer", "image": "m"}]}}
-    decision = decided(seen(service=False), masterTemplate=template)
+    decision = decided(seen(service=None), masterTemplate=template)
     assert [item["metadata"]["name"] for item in decision.check] == [
         "mnist-master",
         "mnist-worker-0",
@@ -226,7 +226,7 @@ def test_pods_of_another_plan_are_replaced() -> None:
 
 
 def test_a_service_that_was_lost_comes_back_by_itself() -> None:
-    decision = decided(seen(*(a_pod(rank) for rank in range(3)), service=False), status=created())
+    decision = decided(seen(*(a_pod(rank) for rank in range(3)), service=None), status=created())
     assert names(decision) == ["mnist"]
     assert decision.check == ()
 
@@ -337,7 +337,7 @@ def test_suspending_deletes_and_resuming_starts_a_new_attempt() -> None:
 
 
 def test_a_job_that_is_born_suspended_makes_nothing() -> None:
-    decision = decided(seen(service=False), suspend=True)
+    decision = decided(seen(service=None), suspend=True)
     assert not decision.acts
     assert (decision.status.phase, decision.status.attempt) == (Phase.SUSPENDED, 1)
     assert decision.status.start_time is None
@@ -455,7 +455,7 @@ def test_an_image_that_can_never_be_pulled_ends_the_job(reason: str) -> None:
 
 
 def test_a_framework_that_is_not_built_yet_says_so() -> None:
-    decision = decided(seen(service=False), framework="MPI")
+    decision = decided(seen(service=None), framework="MPI")
     assert decision.status.phase is Phase.FAILED
     assert not decision.acts
     assert "framework MPI is not built yet" in decision.status.message
@@ -463,4 +463,4 @@ def test_a_framework_that_is_not_built_yet_says_so() -> None:
 
 def test_a_job_that_is_being_deleted_is_left_alone() -> None:
     job = replace(a_job(), deleting=True)
-    assert not decide(job, seen(service=False), NOW, DOMAIN).acts
+    assert not decide(job, seen(service=None), NOW, DOMAIN).acts

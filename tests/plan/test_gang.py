@@ -180,7 +180,7 @@ def touched(decision: Decision) -> list[str]:
     kinds = [item["kind"] for item in decision.create]
     return (
         ["made"] * kinds.count("PodGroup")
-        + ["resized"] * len(decision.resize)
+        + ["changed"] * len(decision.change)
         + ["deleted"] * len(decision.delete_groups)
     )
 
@@ -228,16 +228,17 @@ def test_another_scheduler_gets_another_group() -> None:
     assert decision.create[0]["apiVersion"] == Gang.VOLCANO
 
 
-def test_a_group_of_another_size_is_resized_and_keeps_its_identity() -> None:
+def test_a_group_of_another_size_is_changed_and_keeps_its_identity() -> None:
     decision = decided(*ALL_RUN, elastic={"minInstances": 2, "maxInstances": 8})
-    assert decision.resize == (
+    assert decision.change == (
         {
             "apiVersion": Gang.KUBERNETES,
-            "metadata": {"name": "mnist", "uid": "group-1"},
+            "kind": "PodGroup",
+            "metadata": {"name": "mnist", "namespace": "lab", "uid": "group-1"},
             "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}},
         },
     )
-    assert touched(decision) == ["resized"]
+    assert touched(decision) == ["changed"]
 
 
 @pytest.mark.parametrize("of", [Gang.VOLCANO, Gang.COSCHEDULING])

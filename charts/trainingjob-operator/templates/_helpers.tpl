@@ -71,7 +71,7 @@ app.kubernetes.io/component: operator
   verbs: [get, list, watch, create, delete]
 - apiGroups: [""]
   resources: [services]
-  verbs: [get, list, watch, create]
+  verbs: [get, list, watch, create, patch] # patch: a job that was suspended may have another port
 - apiGroups: [""]
   resources: [events]
   verbs: [create, patch]

@@ -14,7 +14,7 @@ from trainingjobs.cluster.api import Api
 from trainingjobs.cluster.errors import ApiError
 from trainingjobs.cluster.store import Store
 from trainingjobs.model import gang, labels
-from trainingjobs.model.gang import Gang, GroupSeen
+from trainingjobs.model.gang import GroupSeen
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import Problem, Trouble
 from trainingjobs.plan.decision import PodRef
@@ -57,9 +57,9 @@ class Applier:
                 return refused
         return ()
 
-    async def resize(self, job: TrainingJob, groups: Sequence[Manifest]) -> tuple[Problem, ...]:
-        """Bring pod groups to their size, if they are still those that were looked at."""
-        found = [await self._resize(job, group) for group in groups]
+    async def change(self, job: TrainingJob, patches: Sequence[Manifest]) -> tuple[Problem, ...]:
+        """Change what is there, where it is still what was looked at."""
+        found = [await self._change(job, patch) for patch in patches]
         return tuple(problem for problem in found if problem is not None)
 
     async def delete(self, job: TrainingJob, refs: Sequence[PodRef]) -> None:
@@ -79,11 +79,12 @@ class Applier:
         """
         for group in groups:
             path = f"{paths.pod_groups(group.gang, job.namespace)}/{group.name}"
-            body = {"preconditions": {"uid": group.uid}, "propagationPolicy": "Background"}
+            known = {"uid": group.uid}
+            body = {"preconditions": known, "propagationPolicy": "Background"}
             try:
                 await self._api.request("DELETE", path, body=body)
             except ApiError as error:
-                if not errors.answered(error):
+                if not await self._is_another(error, path, known):
                     raise
             # one that waits for its pods to go is as good as gone
             self._store.lost(job.uid, gang.KIND, group.uid)
@@ -151,18 +152,18 @@ class Applier:
             self._store.put({**made, **_what(manifest)})
         return None
 
-    async def _resize(self, job: TrainingJob, group: Manifest) -> Problem | None:
-        name, uid = group["metadata"]["name"], group["metadata"]["uid"]
-        path = f"{paths.pod_groups(Gang(group['apiVersion']), job.namespace)}/{name}"
-        patch = {"metadata": {"uid": uid}, "spec": group["spec"]}
+    async def _change(self, job: TrainingJob, patch: Manifest) -> Problem | None:
+        name, known = patch["metadata"]["name"], {"uid": patch["metadata"]["uid"]}
+        path = f"{paths.collection(patch)}/{name}"
+        body = {"metadata": known, "spec": patch["spec"]}
         try:
-            answer = await self._api.request("PATCH", path, query=_OWN, body=patch)
+            answer = await self._api.request("PATCH", path, query=_OWN, body=body)
         except ApiError as error:
-            if not errors.answered(error):
+            if not await self._is_another(error, path, known):
                 return errors.problem(name, error)
-            self._store.lost(job.uid, gang.KIND, uid)
+            self._store.lost(job.uid, patch["kind"], known["uid"])
             return None
-        self._store.put({**answer, "apiVersion": group["apiVersion"], "kind": gang.KIND})
+        self._store.put({**answer, **_what(patch)})
         return None
 
     async def _meet(self, job: TrainingJob, manifest: Manifest) -> Problem | None:
@@ -188,12 +189,13 @@ class Applier:
             await self._delete(job, ref)
 
     async def _is_another(self, error: ApiError, path: str, known: dict[str, str]) -> bool:
-        """True when what was to be deleted is gone, or is not what it was.
+        """True when what was to be deleted or changed is gone, or is not what it was.
 
-        A conflict alone does not say so: it may be about anything, and pass.
+        The refusal alone does not say so: a conflict may be about anything, and pass, and
+        what is invalid need not be the uid.
         """
-        if error.status != errors.CONFLICT:
-            return errors.answered(error)
+        if error.status not in {errors.CONFLICT, errors.UNPROCESSABLE}:
+            return error.status == errors.NOT_FOUND
         try:
             found = await self._api.request("GET", path)
         except ApiError as other:

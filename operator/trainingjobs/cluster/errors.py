@@ -72,11 +72,6 @@ def gone(error: ApiError) -> bool:
     return error.status == GONE
 
 
-def answered(error: ApiError) -> bool:
-    """True when a delete found nothing, or an object of another identity."""
-    return error.status in {NOT_FOUND, CONFLICT}
-
-
 def problem(name: str, error: ApiError) -> Problem:
     """A refused create, as decisions know it."""
     return Problem(trouble=trouble(error), name=name, message=error.message[:MAX_WORDS])

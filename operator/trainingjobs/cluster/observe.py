@@ -30,7 +30,7 @@ def observe(store: Store, job: TrainingJob) -> Observed:
     """All that is there of the job, in a snapshot."""
     return Observed(
         pods=store.pods_of(job.uid),
-        service=store.has_service(job.uid),
+        service=store.service_of(job.uid),
         groups=store.groups_of(job.uid),
         served=store.served,
         past=store.past_of(job.uid),

@@ -31,7 +31,7 @@ RULES: tuple[Rule, ...] = (
     # where OwnerReferencesPermissionEnforcement is on, blockOwnerDeletion asks for this
     Rule(labels.GROUP, f"{labels.PLURAL}/finalizers", ("update",)),
     Rule("", "pods", ("get", "list", "watch", "create", "delete")),
-    Rule("", "services", ("get", "list", "watch", "create")),
+    Rule("", "services", ("get", "list", "watch", "create", "patch")),
     Rule("", "events", ("create", "patch")),
     *_POD_GROUPS,
 )

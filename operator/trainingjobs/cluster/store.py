@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from trainingjobs.cluster import podgroups, pods
+from trainingjobs.cluster import podgroups, pods, services
 from trainingjobs.cluster.history import History
 from trainingjobs.cluster.shelf import Shelf, newer, version_of
-from trainingjobs.model import gang, labels
+from trainingjobs.model import gang, labels, names
 from trainingjobs.model.gang import Gang, GroupSeen
-from trainingjobs.model.observed import Past, PodSeen
+from trainingjobs.model.observed import Past, PodSeen, ServiceSeen
 
 Manifest = dict[str, Any]
 Key = tuple[str, str]
@@ -31,11 +31,11 @@ class Family:
 
     key: Key
     pods: Shelf[PodSeen] = field(default_factory=Shelf)
-    services: Shelf[str] = field(default_factory=Shelf)
+    services: Shelf[ServiceSeen] = field(default_factory=Shelf)
     groups: Shelf[GroupSeen] = field(default_factory=Shelf)
     history: History = field(default_factory=History)
 
-    def shelf(self, kind: str | None) -> Shelf[PodSeen] | Shelf[str] | Shelf[GroupSeen]:
+    def shelf(self, kind: str | None) -> Shelf[PodSeen] | Shelf[ServiceSeen] | Shelf[GroupSeen]:
         """The objects of one kind."""
         if kind == gang.KIND:
             return self.groups
@@ -100,7 +100,7 @@ class Store:
             return None
         uid, version = manifest["metadata"]["uid"], version_of(manifest)
         if manifest.get("kind") == "Service":
-            news = family.services.put(uid, version, manifest["metadata"]["name"])
+            news = family.services.put(uid, version, services.seen(manifest))
         elif manifest.get("kind") == gang.KIND:
             group = podgroups.seen(manifest)
             shelf = family.groups
@@ -162,10 +162,13 @@ class Store:
         family = self._families.get(job_uid)
         return Past() if family is None else family.history.past()
 
-    def has_service(self, job_uid: str) -> bool:
-        """True when the job's service is there."""
+    def service_of(self, job_uid: str) -> ServiceSeen | None:
+        """The job's service, if it is there; a copy that somebody made of it is not."""
         family = self._families.get(job_uid)
-        return family is not None and len(family.services) > 0
+        if family is None:
+            return None
+        name = names.service(family.key[1])
+        return next((service for service in family.services if service.name == name), None)
 
     def groups_of(self, job_uid: str) -> tuple[GroupSeen, ...]:
         """The pod groups of a job."""

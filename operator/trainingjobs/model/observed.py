@@ -113,11 +113,20 @@ class Past:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceSeen:
+    """The service that the job owns, cut down to what the job's spec can change."""
+
+    name: str
+    uid: str
+    ports: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
     """All that is seen of one job; pods of other attempts included, others' pods never."""
 
     pods: tuple[PodSeen, ...] = ()
-    service: bool = False
+    service: ServiceSeen | None = None
     groups: tuple[GroupSeen, ...] = ()
     served: frozenset[Gang] = frozenset()
     """The pod groups that this cluster knows."""

@@ -11,7 +11,7 @@ from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import Observed, PodSeen
 from trainingjobs.model.spec import CleanPodPolicy, Manifest
 from trainingjobs.model.verdict import Step, Verdict
-from trainingjobs.plan import cause, gang, manifests, podgroup, timing
+from trainingjobs.plan import cause, gang, manifests, podgroup, service, timing
 from trainingjobs.plan.case import Case
 from trainingjobs.plan.decision import Decision, PodRef
 from trainingjobs.plan.judge import judge
@@ -42,7 +42,7 @@ def decide(job: TrainingJob, seen: Observed, now: datetime, domain: str) -> Deci
     return Decision(
         status=status,
         check=_samples(case, domain) if create and not (seen.service or case.pods) else (),
-        resize=podgroup.resized(case) if runs else (),
+        change=(*podgroup.changed(case), *service.changed(case)) if runs else (),
         create=create,
         delete=_unwanted(case, verdict),
         delete_groups=podgroup.unwanted(case, verdict.step),
@@ -64,10 +64,9 @@ def _missing(case: Case, domain: str) -> tuple[Manifest, ...]:
     """The pod group and the service first, then the pods that are not there, by rank."""
     job = case.job
     wanted = sorted(frozenset(range(job.size)) - case.done - case.pods.keys())
-    service = () if case.seen.service else (manifests.service(job),)
     group = gang.of(job, case.seen.served)
     pods = (manifests.pod(job, rank, domain, group) for rank in wanted)
-    return (*podgroup.created(case), *service, *pods)
+    return (*podgroup.created(case), *service.created(case), *pods)
 
 
 def _samples(case: Case, domain: str) -> tuple[Manifest, ...]:

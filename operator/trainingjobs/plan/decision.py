@@ -20,7 +20,7 @@ class PodRef:
 class Decision:
     """The next step of one job.
 
-    It is carried out in this order: `check`, `resize`, `create`, the status, `delete`,
+    It is carried out in this order: `check`, `change`, `create`, the status, `delete`,
     `delete_groups`, `delete_job`. A first refusal ends the creates. The status is written
     before anything is deleted, so that what was counted survives the one who counted it.
     """
@@ -28,8 +28,8 @@ class Decision:
     status: Status
     check: tuple[Manifest, ...] = ()
     """Pods to create as a dry run before anything else is made."""
-    resize: tuple[Manifest, ...] = ()
-    """Pod groups that are there with another size: name, uid, and what changes in the spec."""
+    change: tuple[Manifest, ...] = ()
+    """What is there and not as the job wants it: its name and uid, and what changes in its spec."""
     create: tuple[Manifest, ...] = ()
     """The pod group and the service first, then pods by rank."""
     delete: tuple[PodRef, ...] = ()
@@ -40,8 +40,8 @@ class Decision:
 
     @property
     def makes(self) -> bool:
-        """True when something is to be made, which the API server may refuse."""
-        return bool(self.create or self.resize)
+        """True when something is to be made or changed, which the API server may refuse."""
+        return bool(self.create or self.change)
 
     @property
     def acts(self) -> bool:

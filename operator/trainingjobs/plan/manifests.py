@@ -2,8 +2,9 @@
 
 from trainingjobs.frameworks.base import Place
 from trainingjobs.model import containers, labels, names
-from trainingjobs.model.gang import KIND, Gang
+from trainingjobs.model.gang import KIND, Gang, GroupSeen
 from trainingjobs.model.job import TrainingJob
+from trainingjobs.model.observed import ServiceSeen
 from trainingjobs.model.spec import Manifest
 from trainingjobs.plan import gang as gangs
 from trainingjobs.plan import inject
@@ -31,6 +32,23 @@ def pod_group(job: TrainingJob, gang: Gang) -> Manifest:
         "kind": KIND,
         "metadata": _metadata(job, names.pod_group(job.name)),
         "spec": gangs.spec(job, gang),
+    }
+
+
+def patch(found: ServiceSeen | GroupSeen, wanted: Manifest, fields: Manifest) -> Manifest:
+    """What has to change in the spec of an object that is there, and in no later one of its name.
+
+    Args:
+        found: the object.
+        wanted: what would be made in its place now.
+        fields: those of its spec that are not as wanted; a list as a whole.
+    """
+    namespace = wanted["metadata"]["namespace"]
+    return {
+        "apiVersion": wanted["apiVersion"],
+        "kind": wanted["kind"],
+        "metadata": {"name": found.name, "namespace": namespace, "uid": found.uid},
+        "spec": fields,
     }
 
 

@@ -34,19 +34,14 @@ def created(case: Case) -> tuple[Manifest, ...]:
     return (manifests.pod_group(case.job, wanted),)
 
 
-def resized(case: Case) -> tuple[Manifest, ...]:
+def changed(case: Case) -> tuple[Manifest, ...]:
     """The pod group, where it is there with another size than the job has now."""
     wanted = gang.of(case.job, case.seen.served)
     found = _there(case, wanted) if wanted else None
     if wanted is None or found is None or found.members == gang.members(case.job):
         return ()
-    return (
-        {
-            "apiVersion": wanted.value,
-            "metadata": {"name": found.name, "uid": found.uid},
-            "spec": gang.size(case.job, wanted),
-        },
-    )
+    made = manifests.pod_group(case.job, wanted)
+    return (manifests.patch(found, made, gang.size(case.job, wanted)),)
 
 
 def unwanted(case: Case, step: Step) -> tuple[GroupSeen, ...]:
