@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from trainingjobs.model.gang import Gang, GroupSeen
+from trainingjobs.model.roll import Roll
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +133,8 @@ class Observed:
     """The pod groups that this cluster knows."""
     problems: tuple[Problem, ...] = ()
     past: Past = Past()
+    roll: Roll = Roll()
+    """What the processes of the current attempt have reported."""
 
     def of(self, attempt: int) -> dict[int, PodSeen]:
         """The pods of one attempt by rank."""
