@@ -226,6 +226,34 @@ async def test_a_failed_rank_restarts_the_group(lab: Lab) -> None:
 QUOTA = ApiError(403, "Forbidden", "exceeded quota: gpus")
 
 
+async def test_a_service_that_somebody_edits_is_set_right(lab: Lab) -> None:
+    await lab.settle()
+    theirs = {**lab.api.objects[SERVICE], "kind": "Service", "spec": {"ports": [{"port": 80}]}}
+    lab.store.put(lab.api.add(SERVICE, theirs))
+    await lab.look()
+    assert lab.api.writes == [("PATCH", SERVICE)]
+    assert [item["port"] for item in lab.api.objects[SERVICE]["spec"]["ports"]] == [29500]
+    await lab.look()
+    assert lab.api.writes == []
+
+
+async def test_a_service_that_may_not_be_changed_is_said_and_left(lab: Lab) -> None:
+    """Where an operator has the roles of an earlier chart."""
+    await lab.settle()
+    lab.run_all()
+    lab.store.put(lab.api.add(SERVICE, {**lab.api.objects[SERVICE], "spec": {}}))
+    words = 'services "mnist" is forbidden: cannot patch'
+    lab.api.refuse = lambda method, path: (
+        ApiError(403, "Forbidden", words) if (method, path) == ("PATCH", SERVICE) else None
+    )
+    await lab.settle()
+    assert lab.status["phase"] == "Running"
+    assert lab.status["message"].endswith(f"mnist was refused: {words}")
+    await lab.look()
+    assert lab.api.writes == []
+    assert len(lab.pods) == 3
+
+
 def refuse_pods(lab: Lab, error: ApiError, allowed: int) -> None:
     """The API server takes so many pods and no more."""
     lab.api.refuse = lambda method, path: (

@@ -88,8 +88,10 @@ class FakeApi:
 
     def _patch(self, at: str, body: Json) -> Json:
         known = self.objects[at]
-        wanted = (body.get("metadata") or {}).get("resourceVersion")
-        if wanted not in {None, known["metadata"]["resourceVersion"]}:
+        wanted = body.get("metadata") or {}
+        if wanted.get("uid") not in {None, known["metadata"]["uid"]}:
+            raise ApiError(422, "Invalid", "metadata.uid: Invalid value: field is immutable")
+        if wanted.get("resourceVersion") not in {None, known["metadata"]["resourceVersion"]}:
             raise ApiError(409, "Conflict", "the object has been modified")
         return self.add(at, merged(known, {**body, "metadata": {}}))
 

@@ -59,6 +59,19 @@ async def test_the_service_is_made_before_the_pods_and_all_are_known(place: Plac
     assert place.store.service_of(UID)
 
 
+async def test_a_service_gets_its_port_and_is_known_with_it(place: Place) -> None:
+    place.store.put(place.api.add(f"{SERVICES}/mnist", raw_service(port=80)))
+    ports = [{"name": "rendezvous", "port": 29500}]
+    metadata = {"name": "mnist", "namespace": "lab", "uid": "service-1"}
+    patch = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"ports": ports}}
+    assert await place.applier.change(place.job, [patch]) == ()
+    assert place.api.writes == [("PATCH", f"{SERVICES}/mnist")]
+    assert place.api.objects[f"{SERVICES}/mnist"]["spec"] == {"clusterIP": "None", "ports": ports}
+    found = place.store.service_of(UID)
+    assert found is not None
+    assert found.ports == (29500,)
+
+
 async def test_a_refused_service_means_no_pods(place: Place) -> None:
     place.api.refuse = lambda *_: ApiError(403, "Forbidden", "no")
     (problem,) = await place.applier.create(place.job, [service(), wanted(0)])

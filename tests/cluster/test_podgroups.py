@@ -185,6 +185,14 @@ async def test_a_group_that_is_gone_is_not_resized(place: Place) -> None:
     assert place.groups == ()
 
 
+async def test_a_group_that_was_replaced_is_not_resized(place: Place) -> None:
+    place.store.put(raw_group())
+    place.api.add(at(Gang.VOLCANO), raw_group(uid="group-2"))
+    assert await place.applier.change(place.job, [patch(5)]) == ()
+    assert place.api.objects[at(Gang.VOLCANO)]["spec"] == {"minMember": 3}
+    assert place.groups == ()
+
+
 async def test_a_refused_size_is_a_problem(place: Place) -> None:
     place.store.put(raw_group())
     place.api.refuse = lambda *_: ApiError(403, "Forbidden", "no")

@@ -10,6 +10,7 @@ from builders import NOW, UID, a_body, at
 from cluster.raw import Raw, container, owner, raw_pod, raw_service, terminated
 from trainingjobs.cluster.shelf import Shelf, newer
 from trainingjobs.cluster.store import Store
+from trainingjobs.model.observed import ServiceSeen
 
 KEY = ("lab", "mnist")
 
@@ -154,6 +155,22 @@ def test_the_service_comes_and_goes(store: Store) -> None:
     assert store.service_of(UID)
     assert store.drop(raw_service(version="5")) == KEY
     assert not store.service_of(UID)
+
+
+def test_the_service_is_known_with_its_latest_ports(store: Store) -> None:
+    store.put(raw_service(version="4"))
+    assert store.put(raw_service(version="6", port=80)) == KEY
+    assert store.put(raw_service(version="5")) is None
+    assert store.service_of(UID) == ServiceSeen(name="mnist", uid="service-1", ports=(80,))
+    store.put({**raw_service(version="7"), "spec": {"clusterIP": "None"}})
+    assert store.service_of(UID) == ServiceSeen(name="mnist", uid="service-1", ports=())
+
+
+def test_a_copy_of_the_service_is_not_the_service(store: Store) -> None:
+    store.put(raw_service(name="mnist-2", uid="service-2"))
+    assert store.service_of(UID) is None
+    store.put(raw_service())
+    assert store.service_of(UID) == ServiceSeen(name="mnist", uid="service-1", ports=(29500,))
 
 
 def test_what_a_list_of_children_lacks_is_gone(store: Store) -> None:

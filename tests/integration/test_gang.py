@@ -135,6 +135,21 @@ def test_a_group_lives_and_changes_and_goes_with_its_job(gang: Gang, lab: Groups
     assert urls.count("patch") == 1
 
 
+def test_a_group_that_somebody_replaced_is_found_and_changed(gang: Gang, lab: Groups) -> None:
+    """The server calls a patch with the uid of before invalid; the job is not."""
+    lab.apply(job_for(gang, elastic={"minInstances": 2, "maxInstances": 5}))
+    before = lab.until_created()
+    group = lab.groups(gang)["job"]
+    where = (gang.group, gang.value.partition("/")[2], lab.namespace, "podgroups")
+    lab.custom.delete_namespaced_custom_object(*where, "job")
+    for field in ("uid", "resourceVersion", "creationTimestamp"):
+        del group["metadata"][field]
+    lab.custom.create_namespaced_custom_object(*where, group)
+    lab.patch_spec(elastic={"minInstances": 3, "maxInstances": 5})
+    eventually(lambda: lab.groups(gang)["job"]["spec"]["minMember"] == 3)
+    assert (lab.status["phase"], lab.pods) == ("Pending", before)
+
+
 def test_an_operator_that_starts_anew_knows_the_group(gang: Gang, lab: Groups) -> None:
     lab.apply(job_for(gang))
     lab.until_created()
