@@ -23,6 +23,13 @@ FAILURE = {
     "time": TIME,
     "victims": "0,2-7",
 }
+FOUND = {
+    "type": "Stalled",
+    "ranks": "1,3-7",
+    "message": "rank 1 stands at train.py:7",
+    "line": "train.py:7",
+    "since": TIME,
+}
 CONDITION = {
     "type": "Running",
     "status": "True",
@@ -37,6 +44,28 @@ FULL: Body = {
     "message": "",
     "ready": "3/3",
     "progress": "40%",
+    "training": {
+        "step": 1200,
+        "countedBy": "Script",
+        "totalSteps": 3000,
+        "stepsPerSecond": "3.2",
+        "etaSeconds": 563,
+        "epoch": "1.5",
+        "metrics": {"loss": "0.0123", "val/acc": "NaN"},
+    },
+    "troubledRanks": [
+        {
+            "rank": 1,
+            "pod": "mnist-worker-0",
+            "node": "node-a",
+            "stage": "stepping",
+            "since": TIME,
+            "line": "train.py:7",
+            "waitsIn": "all_reduce",
+            "step": 20,
+        }
+    ],
+    "findings": [FOUND],
     "instances": {
         "missing": 0,
         "pending": 0,
@@ -62,10 +91,26 @@ FULL: Body = {
     "partialSince": TIME,
     "nextAttemptTime": TIME,
     "completionTime": TIME,
+    "goodput": {
+        "queuedSeconds": 1,
+        "startingSeconds": 2,
+        "trainingSeconds": 87,
+        "stalledSeconds": 4,
+        "lostSeconds": 6,
+        "ratio": "87%",
+    },
+    "accountedTime": TIME,
     "succeededRanks": "0,2-7",
     "failure": FAILURE,
     "attempts": [
-        {"attempt": 1, "startTime": TIME, "endTime": TIME, "reason": "Failed", "failure": FAILURE}
+        {
+            "attempt": 1,
+            "startTime": TIME,
+            "endTime": TIME,
+            "reason": "Failed",
+            "failure": FAILURE,
+            "step": 1300,
+        }
     ],
     "conditions": [CONDITION],
 }
@@ -85,6 +130,18 @@ REFUSED = {
     "a condition without a reason": (
         {"conditions": [{"type": "A", "status": "True", "lastTransitionTime": TIME}]},
         "status.conditions[0].reason: Required value",
+    ),
+    "more findings than are told": (
+        {"findings": [FOUND] * 11},
+        "must have at most 10 items",
+    ),
+    "more metrics than are told": (
+        {"training": {"step": 1, "metrics": {f"m{n}": "1" for n in range(17)}}},
+        "status.training.metrics: Too many: 17: must have at most 16 items",
+    ),
+    "a metric that is a number": (
+        {"training": {"step": 1, "metrics": {"loss": 0.5}}},
+        "must be of type string",
     ),
     "more attempts than are kept": (
         {"attempts": [{"attempt": n, "endTime": TIME, "reason": "Failed"} for n in range(11)]},

@@ -11,6 +11,14 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from trainingjobs.model.base import Model
+from trainingjobs.model.training import (
+    MAX_FINDINGS,
+    MAX_TROUBLED,
+    Found,
+    Goodput,
+    Training,
+    TroubledRank,
+)
 
 MAX_ATTEMPTS_KEPT = 10
 MAX_MESSAGE = 1024
@@ -79,6 +87,9 @@ class Attempt(Model):
     end_time: datetime = Field(description="When it was given up.")
     reason: str = Field(description="Why it ended, in one stable word.")
     failure: Failure | None = Field(default=None, description="Which rank ended it, and how.")
+    step: Count | None = Field(
+        default=None, description="The last step that it told, where the script counts its steps."
+    )
 
 
 class Status(Model):
@@ -90,7 +101,22 @@ class Status(Model):
     phase: Phase | None = Field(default=None, description="A summary for people.")
     message: Message = Field(default="", description="In one sentence, what the job waits for.")
     ready: str = Field(default="", description="Instances that run or succeeded, of all: 3/3.")
-    progress: str | None = Field(default=None, description="How far the training is: 40%.")
+    progress: str | None = Field(
+        default=None, description="How far the training is: 40%, or step 1200."
+    )
+    training: Training | None = Field(
+        default=None, description="How far the training has come in this attempt."
+    )
+    troubled_ranks: list[TroubledRank] = Field(
+        default=[],
+        max_length=MAX_TROUBLED,
+        description="The first ranks that something is wrong with, or that are missing.",
+    )
+    findings: list[Found] = Field(
+        default=[],
+        max_length=MAX_FINDINGS,
+        description="What the roll call found wrong, the gravest first.",
+    )
     instances: Instances = Field(
         default=Instances(), description="Where the instances of this attempt stand."
     )
@@ -129,6 +155,12 @@ class Status(Model):
         default=None, description="When the next attempt starts, while it backs off."
     )
     completion_time: datetime | None = Field(default=None, description="When the job finished.")
+    goodput: Goodput = Field(
+        default=Goodput(), description="Where the time went since startTime, up to accountedTime."
+    )
+    accounted_time: datetime | None = Field(
+        default=None, description="Up to when goodput is accounted for; the phase goes on since."
+    )
     succeeded_ranks: str = Field(
         default="", description="Instances of this attempt that were seen to succeed, as in 0,2-7."
     )

@@ -22,6 +22,7 @@ _AS_IS = (
     "maxLength",
     "minItems",
     "maxItems",
+    "maxProperties",
     "required",
 )
 _REFERENCE = "#/$defs/"
@@ -43,8 +44,11 @@ def _node(raw: Schema, named: Mapping[str, Schema], *, defaults: bool) -> Schema
         node["default"] = raw["default"]
     if "anyOf" in raw:
         node["x-kubernetes-int-or-string"] = True
-    if raw.get("additionalProperties") is True:
+    others = raw.get("additionalProperties")
+    if others is True:
         node["x-kubernetes-preserve-unknown-fields"] = True
+    elif others:
+        node["additionalProperties"] = _node(others, named, defaults=defaults)
     if "items" in raw:
         node["items"] = _node(raw["items"], named, defaults=defaults)
     if "properties" in raw:
