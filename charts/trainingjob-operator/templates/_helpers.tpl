@@ -73,6 +73,9 @@ app.kubernetes.io/component: operator
   resources: [services]
   verbs: [get, list, watch, create, patch] # patch: a job that was suspended may have another port
 - apiGroups: [""]
+  resources: [configmaps]
+  verbs: [get, create] # what pods report with, and the stacks of a group that stalled
+- apiGroups: [""]
   resources: [events]
   verbs: [create, patch]
 # groups of pods for gang schedulers; where a cluster lacks an API, its rule does nothing

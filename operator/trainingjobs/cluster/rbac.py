@@ -32,6 +32,8 @@ RULES: tuple[Rule, ...] = (
     Rule(labels.GROUP, f"{labels.PLURAL}/finalizers", ("update",)),
     Rule("", "pods", ("get", "list", "watch", "create", "delete")),
     Rule("", "services", ("get", "list", "watch", "create", "patch")),
+    # what pods report with, and the stacks of a group that stalled: never read but by its name
+    Rule("", "configmaps", ("get", "create")),
     Rule("", "events", ("create", "patch")),
     *_POD_GROUPS,
 )
