@@ -13,8 +13,16 @@ class Settings:
     cluster_domain: str = "cluster.local"
     port: int = 8080
     """Where /healthz, /readyz and /metrics are served."""
+    report_url: str = ""
+    """What pods are told to report to; without it the roll call is off for all jobs."""
     parallel_writes: int = 32
     resync_seconds: float = 300.0
+    report_url: str = ""
+    """Where pods send their reports, as `http://HOST:8081/api/v1/reports`; none: no roll call."""
+    report_port: int = 8081
+    """Where reports are taken and the whole status is told."""
+    report_rate: float = 200.0
+    """Reports per second that all pods together are asked for."""
     log_level: str = "INFO"
     log_format: str = "json"
 
@@ -30,10 +38,14 @@ def from_environment(environ: Mapping[str, str]) -> Settings:
         namespaces=tuple(environ.get("TRAININGJOBS_NAMESPACES", "").replace(",", " ").split()),
         cluster_domain=environ.get("TRAININGJOBS_CLUSTER_DOMAIN", default.cluster_domain),
         port=int(_number(environ, "TRAININGJOBS_PORT", default.port)),
+        report_url=environ.get("TRAININGJOBS_REPORT_URL", default.report_url),
         parallel_writes=int(
             _number(environ, "TRAININGJOBS_PARALLEL_WRITES", default.parallel_writes)
         ),
         resync_seconds=_number(environ, "TRAININGJOBS_RESYNC_SECONDS", default.resync_seconds),
+        report_url=environ.get("TRAININGJOBS_REPORT_URL", default.report_url).strip(),
+        report_port=int(_number(environ, "TRAININGJOBS_REPORT_PORT", default.report_port)),
+        report_rate=_number(environ, "TRAININGJOBS_REPORT_RATE", default.report_rate),
         log_level=environ.get("TRAININGJOBS_LOG_LEVEL", default.log_level).upper(),
         log_format=environ.get("TRAININGJOBS_LOG_FORMAT", default.log_format),
     )
