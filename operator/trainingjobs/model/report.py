@@ -6,7 +6,8 @@ All times are durations up to the moment of sending, so that no two clocks have 
 """
 
 from enum import StrEnum
-from typing import Annotated
+from itertools import chain
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -17,21 +18,37 @@ MAX_BODY = 16_384
 """Bytes of one report."""
 MAX_FRAMES = 24
 MAX_METRICS = 16
-_CONTROL = dict.fromkeys((*range(32), *range(127, 160), 8232, 8233), "�")
+_CONTROL = dict.fromkeys(
+    chain(
+        range(32),
+        range(127, 160),
+        (0x061C, 0xFEFF),
+        range(0x200B, 0x2010),
+        range(0x2028, 0x202F),
+        range(0x2060, 0x2070),
+        range(0xD800, 0xE000),
+    ),
+    "�",
+)
+"""Also what turns the direction of writing or is not seen, and halves of characters."""
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """The text without what moves a terminal's cursor or ends a line of a log."""
     return text.translate(_CONTROL)
 
 
-Name = Annotated[str, Field(max_length=128), AfterValidator(_printable)]
-Place = Annotated[str, Field(max_length=300), AfterValidator(_printable)]
+Name = Annotated[str, Field(max_length=128), AfterValidator(printable)]
+Place = Annotated[str, Field(max_length=300), AfterValidator(printable)]
 """`train.py:12`: a file of the user's and a line."""
-Words = Annotated[str, Field(max_length=1024), AfterValidator(_printable)]
+Words = Annotated[str, Field(max_length=1024), AfterValidator(printable)]
 Count = Annotated[int, Field(ge=0, le=2**53)]
 Span = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
-Number = Annotated[float, Field(allow_inf_nan=True)]
+Number = Annotated[
+    # JSON has no such numbers: they travel as words
+    Annotated[float, Field(allow_inf_nan=True)] | Literal["NaN", "Infinity", "-Infinity"],
+    AfterValidator(float),
+]
 Metric = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_./-]{0,62}$")]
 
 
