@@ -6,11 +6,19 @@ from typing import Any
 
 from trainingjobs.model.job import TrainingJob, parse
 from trainingjobs.model.observed import Exit, Observed, PodSeen, ServiceSeen, Waiting
+from trainingjobs.model.site import Site
 from trainingjobs.model.status import Status
 
 SERVICE = ServiceSeen(name="mnist", uid="service-1", ports=(29500,))
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 DOMAIN = "cluster.local"
+SITE = Site(domain=DOMAIN)
+REPORTING = Site(
+    domain=DOMAIN,
+    report_url="http://operator.system:8081/api/v1/reports",
+    reporter={"sitecustomize.py": "import trainingjob\n", "trainingjob/__init__.py": "# ours\n"},
+)
+"""An operator that calls the roll."""
 UID = "6f6c1f0e-0000-4000-8000-000000000001"
 TEMPLATE: dict[str, Any] = {
     "spec": {"containers": [{"name": "trainer", "image": "my/trainer:1", "command": ["train"]}]}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from builders import NOW, UID, a_body
+from builders import NOW, SITE, UID, a_body
 from cluster.fakeapi import FakeApi
 from cluster.raw import Raw, container, terminated
 from trainingjobs.cluster.apply import Applier
@@ -51,7 +51,7 @@ class Lab:
             refusals=Refusals(Backoff(chance=lambda: 0.0), self.clock),
             pace=Pace(self.clock),
         )
-        self.reconciler = Reconciler(hands, "cluster.local")
+        self.reconciler = Reconciler(hands, SITE)
 
     def now(self) -> datetime:
         """The time of day."""

@@ -7,12 +7,13 @@ two steps, and a status that is written stays.
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from builders import DOMAIN, NOW
+from builders import NOW, REPORTING
 from trainingjobs.cluster import podgroups, services
 from trainingjobs.model import gang, labels
 from trainingjobs.model.gang import Gang, GroupSeen
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import Exit, Observed, PodSeen, ServiceSeen
+from trainingjobs.model.site import Site
 from trainingjobs.model.spec import Manifest
 from trainingjobs.model.status import Status
 from trainingjobs.plan.decide import decide
@@ -29,12 +30,17 @@ class World:
     now: datetime = NOW
     pods: dict[str, PodSeen] = field(default_factory=dict)
     service: ServiceSeen | None = None
+    site: Site = REPORTING
+    files: set[str] = field(default_factory=set)
+    """Names of the ConfigMaps that are there."""
     served: frozenset[Gang] = frozenset()
     groups: dict[Gang, GroupSeen] = field(default_factory=dict)
     deleted: bool = False
     serial: int = 0
     outside: bool = False
     """Whether a rank was ever started that its group does not have."""
+    without_files: bool = False
+    """Whether a pod was ever made before the ConfigMap that it reports with."""
     writes: list[Status] = field(default_factory=list)
     starts: list[tuple[int, int]] = field(default_factory=list)
 
@@ -49,15 +55,15 @@ class World:
 
     def decide(self) -> Decision:
         """What an operator would do now."""
-        return decide(self.job, self.look(), self.now, DOMAIN)
+        return decide(self.job, self.look(), self.now, self.site)
 
     def step(self) -> Decision:
         """One reconcile: decide, create, look again, write the status, delete."""
         first = self.decide()
         for patch in first.change:
             self.patch(patch)
-        for manifest in first.create:
-            self._create(manifest)
+        for manifest in (*first.offer, *first.create):
+            self.create(manifest)
         decision = self.decide() if first.makes else first
         if decision.status != self.job.status:
             self.writes.append(decision.status)
@@ -141,8 +147,12 @@ class World:
         assert group is not None
         self.groups[group.gang] = group
 
-    def _create(self, manifest: Manifest) -> None:
+    def create(self, manifest: Manifest) -> None:
+        """The API server makes an object; a ConfigMap of ours that is there stays."""
         self.serial += 1
+        if manifest["kind"] == "ConfigMap":
+            self.files.add(manifest["metadata"]["name"])
+            return
         named = {**manifest["metadata"], "uid": f"uid-{self.serial}"}
         if manifest["kind"] == "Service":
             assert self.service is None, "a name is taken"
@@ -154,6 +164,7 @@ class World:
             return
         metadata = manifest["metadata"]
         assert metadata["name"] not in self.pods, "a name is taken: the API server would refuse"
+        self.without_files |= not _files(manifest) <= self.files
         rank = int(metadata["labels"][labels.RANK])
         attempt = int(metadata["labels"][labels.ATTEMPT])
         self.starts.append((attempt, rank))
@@ -161,3 +172,14 @@ class World:
         self.pods[metadata["name"]] = PodSeen(
             name=metadata["name"], uid=f"uid-{self.serial}", rank=rank, attempt=attempt
         )
+
+
+def _files(pod: Manifest) -> set[str]:
+    """The ConfigMaps that a pod mounts."""
+    sources = [
+        source["configMap"]["name"]
+        for volume in pod["spec"]["volumes"]
+        for source in volume.get("projected", {}).get("sources", ())
+        if "configMap" in source
+    ]
+    return set(sources)

@@ -22,13 +22,15 @@ from trainingjobs.cluster.refusals import Refusals
 from trainingjobs.cluster.store import Key, Manifest, Store
 from trainingjobs.model.job import Invalid, TrainingJob, parse
 from trainingjobs.model.notice import Notice
-from trainingjobs.model.observed import Problem
+from trainingjobs.model.observed import Problem, Trouble
+from trainingjobs.model.site import Site
 from trainingjobs.plan.decide import decide
 from trainingjobs.plan.decision import Decision
 from trainingjobs.status.notices import notices
 
 _LOG = logging.getLogger(__name__)
 _UNFINISHED_SECONDS = 1.0
+_TAKEN = {Trouble.CONFLICT, Trouble.LEFTOVER}
 _LARGE = 100
 """So many pods take a second or more to be made; nobody waits that long for a first word."""
 
@@ -49,9 +51,9 @@ class Hands:
 class Reconciler:
     """Brings one job after the other closer to what its user asked for."""
 
-    def __init__(self, hands: Hands, domain: str) -> None:
+    def __init__(self, hands: Hands, site: Site) -> None:
         self._hands = hands
-        self._domain = domain
+        self._site = site
         self._uids: dict[Key, str] = {}
         self._complained: dict[str, int] = {}
 
@@ -104,12 +106,13 @@ class Reconciler:
 
     def _decide(self, job: TrainingJob, problems: tuple[Problem, ...]) -> Decision:
         seen = dataclasses.replace(observe(self._hands.store, job), problems=problems)
-        return decide(job, seen, self._hands.clock(), self._domain)
+        return decide(job, seen, self._hands.clock(), self._site)
 
     async def _create(self, job: TrainingJob, decision: Decision) -> tuple[Problem, ...]:
         applier = self._hands.applier
         refused = await applier.check(job, decision.check)
         refused = refused or await applier.change(job, decision.change)
+        refused = refused or await self._offer(job, decision)
         # the next try after a refusal begins with one create, not with all at once
         careful = self._hands.refusals.seconds_left(job.uid) is not None
         refused = refused or await applier.create(job, decision.create, carefully=careful)
@@ -119,6 +122,20 @@ class Reconciler:
             made = len(decision.create), len(decision.change)
             _LOG.info("created %d objects, changed %d", *made, extra=_about(job))
         return refused
+
+    async def _offer(self, job: TrainingJob, decision: Decision) -> tuple[Problem, ...]:
+        """Make what the job can do without; only the name of somebody else's object stops it."""
+        refused = await self._hands.applier.offer(job, decision.offer)
+        taken = tuple(problem for problem in refused if problem.trouble in _TAKEN)
+        if refused and not taken:
+            words = f"the pods run without the roll call, {refused[0].name} was refused"
+            await self._warn(job, "RollCallOff", f"{words}: {refused[0].message}")
+        return taken
+
+    async def _warn(self, job: TrainingJob, reason: str, words: str) -> None:
+        _LOG.warning("%s: %s", reason, words, extra=_about(job))
+        notice = Notice(type="Warning", reason=reason, message=words)
+        await self._hands.recorder.post(_identity(job), (notice,), job.attempt)
 
     async def _report(self, job: TrainingJob, decision: Decision) -> bool:
         """Write the status if it differs; false when the job has changed meanwhile."""

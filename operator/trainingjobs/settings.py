@@ -13,8 +13,6 @@ class Settings:
     cluster_domain: str = "cluster.local"
     port: int = 8080
     """Where /healthz, /readyz and /metrics are served."""
-    report_url: str = ""
-    """What pods are told to report to; without it the roll call is off for all jobs."""
     parallel_writes: int = 32
     resync_seconds: float = 300.0
     report_url: str = ""
@@ -38,7 +36,6 @@ def from_environment(environ: Mapping[str, str]) -> Settings:
         namespaces=tuple(environ.get("TRAININGJOBS_NAMESPACES", "").replace(",", " ").split()),
         cluster_domain=environ.get("TRAININGJOBS_CLUSTER_DOMAIN", default.cluster_domain),
         port=int(_number(environ, "TRAININGJOBS_PORT", default.port)),
-        report_url=environ.get("TRAININGJOBS_REPORT_URL", default.report_url),
         parallel_writes=int(
             _number(environ, "TRAININGJOBS_PARALLEL_WRITES", default.parallel_writes)
         ),

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from builders import DOMAIN, NOW, a_job, at
+from builders import NOW, SITE, a_job, at
 from trainingjobs.model.observed import Observed
 from trainingjobs.model.status import Condition, Phase, Status
 from trainingjobs.plan.decide import decide
@@ -35,7 +35,7 @@ def decided(
     there: Observed, status: Status | None = None, now: datetime = NOW, size: int = 3, **spec: Any
 ) -> Decision:
     """What happens next."""
-    return decide(a_job(size, status=status or going(), **spec), there, now, DOMAIN)
+    return decide(a_job(size, status=status or going(), **spec), there, now, SITE)
 
 
 def truths(status: Status) -> dict[str, str]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from builders import DOMAIN, NOW, a_job, a_pod, at, ended, pending, seen, starting
+from builders import NOW, SITE, a_job, a_pod, at, ended, pending, seen, starting
 from cases.given import decided, going, truths, waiting
 from trainingjobs.model.observed import Observed
 from trainingjobs.model.status import Phase
@@ -154,7 +154,7 @@ def test_the_end_names_who_fell_after_all_pods_are_gone() -> None:
     there = seen(a_pod(0), ended(1, 137, reason="OOMKilled", message="step 7"), a_pod(2))
     end = decided(there, maxRestarts=0, cleanPodPolicy="All").status
     job = replace(a_job(3, status=end), resource_version="99")
-    told = decide(job, seen(service=None), at(3600), DOMAIN).status
+    told = decide(job, seen(service=None), at(3600), SITE).status
     assert told.failure is not None
     assert (told.failure.rank, told.failure.node, told.failure.exit_code) == (1, "node-a", 137)
     assert told.message == (

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from builders import a_job
+from trainingjobs.model.site import Site
 from trainingjobs.model.spec import Manifest
 from trainingjobs.plan import manifests
 
@@ -22,7 +23,7 @@ HOST = {
 
 def pods(*, domain: str = "cluster.local", **spec: Any) -> list[Manifest]:
     job = a_job(3, **spec)
-    return [manifests.pod(job, rank, domain) for rank in range(3)]
+    return [manifests.pod(job, rank, Site(domain=domain)) for rank in range(3)]
 
 
 def values(pod: Manifest) -> Iterator[tuple[str, str]]:

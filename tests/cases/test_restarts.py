@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from builders import UID, a_job, a_pod, at, ended, pending, seen, starting
+from builders import SITE, UID, a_job, a_pod, at, ended, pending, seen, starting
 from cases.given import decided, going
 from trainingjobs.model.status import MAX_ATTEMPTS_KEPT, Phase, Status
 from trainingjobs.plan import manifests
@@ -136,7 +136,7 @@ def test_a_master_that_left_first_is_not_blamed_for_who_missed_it() -> None:
 def test_no_attempt_meets_the_rendezvous_of_another() -> None:
     def rendezvous(attempt: int) -> set[str]:
         job = a_job(3, status=going(attempt=attempt))
-        pods = [manifests.pod(job, rank, "cluster.local") for rank in range(3)]
+        pods = [manifests.pod(job, rank, SITE) for rank in range(3)]
         env = [item for pod in pods for item in pod["spec"]["containers"][0]["env"]]
         return {item["value"] for item in env if item["name"] == "PET_RDZV_ID"}
 

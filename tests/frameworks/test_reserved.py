@@ -2,10 +2,11 @@
 
 import pytest
 
+from builders import DOMAIN
 from trainingjobs import frameworks
 from trainingjobs.frameworks.base import Place
 from trainingjobs.model.job import TrainingJob, parse
-from trainingjobs.model.reserved import RESERVED
+from trainingjobs.model.reserved import REPORT_URL, RESERVED, USER_PATH
 from trainingjobs.model.spec import Framework
 
 SUPPORTED = [framework for framework in Framework if frameworks.supported(framework)]
@@ -16,7 +17,7 @@ def _variables(framework: Framework) -> set[str]:
     spec = {"PARALLEL_INSTANCES": 3, "framework": framework, "template": template}
     job = parse({"metadata": {"name": "mnist", "namespace": "a", "uid": "1"}, "spec": spec})
     assert isinstance(job, TrainingJob)
-    return set(frameworks.environment(Place(job=job, rank=1, domain="cluster.local")))
+    return set(frameworks.environment(Place(job=job, rank=1, domain=DOMAIN)))
 
 
 @pytest.mark.parametrize("framework", SUPPORTED)
@@ -25,4 +26,5 @@ def test_what_a_framework_sets_is_reserved(framework: Framework) -> None:
 
 
 def test_nothing_else_is_reserved() -> None:
-    assert set().union(*map(_variables, SUPPORTED)) == set(RESERVED)
+    ours = {REPORT_URL, USER_PATH}
+    assert set().union(*map(_variables, SUPPORTED)) | ours == set(RESERVED)

@@ -6,7 +6,7 @@ from hypothesis import assume, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, rule
 
-from builders import a_job
+from builders import REPORTING, a_job
 from laws.weather import Weather
 from trainingjobs.model.gang import Gang
 from trainingjobs.model.status import Phase, Status
@@ -37,11 +37,12 @@ class Life(Weather):
         """The operator looks and acts."""
         self.world.step()
 
-    @rule()
-    def create_and_die(self) -> None:
+    @rule(made=st.sampled_from([1, 2, 3]))
+    def create_and_die(self, made: int) -> None:
         """The operator dies after its creates and before it could write what it did."""
-        for manifest in self.world.decide().create[:2]:
-            self.world._create(manifest)  # noqa: SLF001
+        decision = self.world.decide()
+        for manifest in (*decision.offer, *decision.create)[:made]:
+            self.world.create(manifest)
 
     @rule()
     def write_and_die(self) -> None:
@@ -53,6 +54,17 @@ class Life(Weather):
     def lose_group(self) -> None:
         """Somebody deletes the pod group."""
         self.world.groups.clear()
+
+    @rule(version=st.sampled_from(["# ours\n", "# newer\n"]))
+    def upgrade(self, version: str) -> None:
+        """Another version of the operator goes on: its pods report with other files."""
+        reporter = {**REPORTING.reporter, "trainingjob/__init__.py": version}
+        self.world.site = replace(REPORTING, reporter=reporter)
+
+    @rule()
+    def lose_files(self) -> None:
+        """Somebody deletes what the pods report with."""
+        self.world.files.clear()
 
     @rule(suspend=st.booleans())
     def suspend(self, suspend: bool) -> None:
@@ -116,6 +128,11 @@ class Life(Weather):
         living = {pod.rank for pod in self.world.pods.values() if not pod.ended}
         assert living <= set(range(5))
         assert not self.world.outside
+
+    @invariant()
+    def no_pod_is_made_before_its_files(self) -> None:
+        """What a pod reports with is there when it is made, whoever made the others."""
+        assert not self.world.without_files
 
     @invariant()
     def counts_add_up(self) -> None:

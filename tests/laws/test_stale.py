@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
-from builders import DOMAIN, a_job
+from builders import SITE, a_job
 from laws.weather import RANKS, Weather
 from trainingjobs.model.observed import Observed, PodSeen, ServiceSeen
 from trainingjobs.model.status import Phase, Status
@@ -90,14 +90,14 @@ class Late(Weather):
 
     def _decide(self) -> Decision:
         seen = Observed(pods=tuple(self.memory.values()), service=self.service)
-        return decide(self.world.job, seen, self.world.now, DOMAIN)
+        return decide(self.world.job, seen, self.world.now, SITE)
 
     def _create(self, manifest: dict) -> None:  # type: ignore[type-arg]
         """A name that is taken is our own child's: the refusal teaches what it is like now."""
         name = manifest["metadata"]["name"]
         taken = name in self.world.pods if manifest["kind"] == "Pod" else self.world.service
         if not taken:
-            self.world._create(manifest)  # noqa: SLF001
+            self.world.create(manifest)
         if manifest["kind"] == "Pod":
             self._learn(name)
         else:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import initialize, invariant, rule
 
-from builders import DOMAIN, NOW, a_job, a_pod, at, ended, pending, seen, starting
+from builders import NOW, SITE, a_job, a_pod, at, ended, pending, seen, starting
 from laws.test_life import Life
 from laws.weather import RANKS
 from trainingjobs.model.observed import Observed, Problem, Trouble
@@ -168,7 +168,7 @@ def test_every_step_of_the_table_is_taken(step: Step) -> None:
     old, new = step
     status = before(old)
     job = a_job(status=status, **SCENES[step].spec)
-    told = decide(job, SCENES[step].there(job.attempt), NOW, DOMAIN).status
+    told = decide(job, SCENES[step].there(job.attempt), NOW, SITE).status
     assert told.phase == new, told.message
     assert fits(told)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from builders import DOMAIN, NOW, a_job, a_pod, seen
+from builders import NOW, SITE, a_job, a_pod, seen
 from trainingjobs.model.quantity import number
 from trainingjobs.plan.decide import decide
 
@@ -26,7 +26,7 @@ def calls(size: int, **spec: Any) -> int:
     before = sys.getprofile()
     sys.setprofile(step)
     try:
-        decide(job, there, NOW, DOMAIN)
+        decide(job, there, NOW, SITE)
     finally:
         sys.setprofile(before)
     return count

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from builders import DOMAIN, NOW, a_job, a_pod, at, ended, pending, seen, starting
+from builders import NOW, SITE, a_job, a_pod, at, ended, pending, seen, starting
 from trainingjobs.model.observed import Observed, Past, Problem, Trouble
 from trainingjobs.model.status import Attempt, Condition, Failure, Phase, Status
 from trainingjobs.plan.decide import decide
@@ -34,7 +34,7 @@ def decided(
     size: int = 3,
     **spec: Any,
 ) -> Decision:
-    return decide(a_job(size, status=status, **spec), there, now, DOMAIN)
+    return decide(a_job(size, status=status, **spec), there, now, SITE)
 
 
 def names(decision: Decision) -> list[str]:
@@ -372,7 +372,7 @@ def test_a_finished_job_is_deleted_when_its_time_has_come() -> None:
 def test_a_finished_job_notes_a_changed_spec_and_changes_nothing_else() -> None:
     status = created(phase=Phase.SUCCEEDED, completion_time=at(-30), observed_generation=1)
     job = replace(a_job(status=status), generation=2)
-    noted = decide(job, seen(), NOW, DOMAIN).status
+    noted = decide(job, seen(), NOW, SITE).status
     assert {item.observed_generation for item in noted.conditions} == {2}
     back = [item.model_copy(update={"observed_generation": 0}) for item in noted.conditions]
     assert noted.model_copy(update={"observed_generation": 1, "conditions": back}) == status
@@ -463,4 +463,4 @@ def test_a_framework_that_is_not_built_yet_says_so() -> None:
 
 def test_a_job_that_is_being_deleted_is_left_alone() -> None:
     job = replace(a_job(), deleting=True)
-    assert not decide(job, seen(service=None), NOW, DOMAIN).acts
+    assert not decide(job, seen(service=None), NOW, SITE).acts

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from builders import DOMAIN, NOW, UID, a_job, a_pod, at, ended, pending, seen
+from builders import NOW, SITE, UID, a_job, a_pod, at, ended, pending, seen
 from trainingjobs.model.gang import Gang, GroupSeen
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import Observed
@@ -87,7 +87,7 @@ def test_the_templates_say_who_places_the_group(spec: Any, found: Gang | None) -
 
 def made(job: TrainingJob, there: Observed) -> dict[str, Manifest]:
     """What is created, by kind; of the pods the last."""
-    decision = decide(job, there, NOW, DOMAIN)
+    decision = decide(job, there, NOW, SITE)
     return {item["kind"]: item for item in decision.create}
 
 
@@ -136,7 +136,7 @@ def test_where_no_group_is_known_nothing_is_said_of_one() -> None:
 
 
 def test_the_group_comes_before_the_pods_and_is_judged_with_them() -> None:
-    decision = decide(a_job(), Observed(served=ALL), NOW, DOMAIN)
+    decision = decide(a_job(), Observed(served=ALL), NOW, SITE)
     kinds = [item["kind"] for item in decision.create]
     assert kinds == ["PodGroup", "Service", "Pod", "Pod", "Pod"]
     assert decision.check[0]["spec"]["schedulingGroup"] == {"podGroupName": "mnist"}
@@ -172,7 +172,7 @@ ALL_RUN = [a_pod(rank) for rank in range(3)]
 
 def decided(*pods: Any, groups: Any = (GROUP,), status: Status = RUNNING, **spec: Any) -> Decision:
     there = seen(*pods, groups=groups, served=ALL)
-    return decide(a_job(status=status, **spec), there, NOW, DOMAIN)
+    return decide(a_job(status=status, **spec), there, NOW, SITE)
 
 
 def touched(decision: Decision) -> list[str]:
@@ -245,7 +245,7 @@ def test_a_group_of_another_size_is_changed_and_keeps_its_identity() -> None:
 def test_a_scheduler_that_is_not_there_is_said_and_waited_for(of: Gang) -> None:
     scheduler = "volcano" if of is Gang.VOLCANO else "scheduler-plugins-scheduler"
     job = a_job(template=template(scheduler))
-    decision = decide(job, Observed(), NOW, DOMAIN)
+    decision = decide(job, Observed(), NOW, SITE)
     assert (decision.create, decision.wake_at) == ((), None)
     assert decision.status.phase is Phase.PENDING
     assert decision.status.message == (
@@ -254,15 +254,15 @@ def test_a_scheduler_that_is_not_there_is_said_and_waited_for(of: Gang) -> None:
     )
     reasons = {item.type: item.reason for item in decision.status.conditions}
     assert reasons["Running"] == reasons["PodsCreated"] == "PodGroupsMissing"
-    again = decide(replace(job, status=decision.status), Observed(), at(60), DOMAIN)
+    again = decide(replace(job, status=decision.status), Observed(), at(60), SITE)
     assert (again.acts, again.status) == (False, decision.status)
-    assert decide(replace(job, status=decision.status), Observed(served=ALL), NOW, DOMAIN).create
+    assert decide(replace(job, status=decision.status), Observed(served=ALL), NOW, SITE).create
 
 
 def test_a_group_that_runs_outlives_its_scheduler() -> None:
     there = seen(*ALL_RUN, groups=(GROUP,))
     job = a_job(template=VOLCANO, status=RUNNING)
-    assert decide(job, there, NOW, DOMAIN).status.phase is Phase.RUNNING
+    assert decide(job, there, NOW, SITE).status.phase is Phase.RUNNING
 
 
 def test_a_whole_group_without_room_keeps_waiting_in_its_queue() -> None:

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import DOMAIN, TEMPLATE, UID, a_job
+from builders import SITE, TEMPLATE, UID, a_job
 from trainingjobs.model.spec import Manifest
 from trainingjobs.plan import manifests
 
 
 def pod_of(template: dict[str, Any], rank: int = 1, **spec: Any) -> Manifest:
-    return manifests.pod(a_job(template=template, **spec), rank, DOMAIN)
+    return manifests.pod(a_job(template=template, **spec), rank, SITE)
 
 
 def with_container(**more: Any) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def test_a_pod_has_its_place_in_the_group() -> None:
     }
 
 
-@pytest.mark.parametrize("make", [lambda job: manifests.pod(job, 0, DOMAIN), manifests.service])
+@pytest.mark.parametrize("make", [lambda job: manifests.pod(job, 0, SITE), manifests.service])
 def test_the_job_owns_what_it_makes(make: Any) -> None:
     (owner,) = make(a_job())["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["uid"], owner["controller"]) == ("TrainingJob", UID, True)
@@ -132,7 +132,7 @@ def test_what_a_container_takes_from_elsewhere_is_not_overruled() -> None:
 def test_a_slip_in_the_template_is_left_for_the_api_server_to_name(slip: dict[str, Any]) -> None:
     template = with_container(**slip)
     template["spec"]["hostNetwork"] = True
-    built = trainer(manifests.pod(a_job(template=template), 0, DOMAIN))
+    built = trainer(manifests.pod(a_job(template=template), 0, SITE))
     assert {name: built[name] for name in slip} == slip
 
 
@@ -171,7 +171,7 @@ def test_the_users_labels_and_annotations_stay_and_ours_win() -> None:
 
 def test_the_master_has_a_template_of_its_own() -> None:
     job = a_job(masterTemplate=with_container(image="big"))
-    images = [manifests.pod(job, rank, DOMAIN)["spec"]["containers"][0]["image"] for rank in (0, 1)]
+    images = [manifests.pod(job, rank, SITE)["spec"]["containers"][0]["image"] for rank in (0, 1)]
     assert images == ["big", "my/trainer:1"]
 
 

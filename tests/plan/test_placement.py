@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from builders import DOMAIN, NOW, a_job, a_pod, at, ended, pending, seen
+from builders import NOW, SITE, a_job, a_pod, at, ended, pending, seen
 from trainingjobs.model.observed import Observed, PodSeen, Problem, Trouble
 from trainingjobs.model.status import Condition, Failure, Phase, Status
 from trainingjobs.plan.decide import decide
@@ -33,7 +33,7 @@ def waiting(since: float = -120, **more: Any) -> Status:
 def decided(
     there: Observed, status: Status, now: datetime = NOW, size: int = 3, **spec: Any
 ) -> Decision:
-    return decide(a_job(size, status=status, **spec), there, now, DOMAIN)
+    return decide(a_job(size, status=status, **spec), there, now, SITE)
 
 
 HALF = [a_pod(0), a_pod(1), pending(2, words="0/1 nodes: too little cpu")]
@@ -77,7 +77,7 @@ def test_it_stays_away_longer_each_time_and_a_placed_group_forgets_that() -> Non
 
 def test_two_jobs_do_not_come_back_together() -> None:
     jobs = [replace(a_job(3, status=waiting(placement_timeouts=4)), uid=uid) for uid in "abcd"]
-    dues = {decide(job, seen(*HALF), NOW, DOMAIN).status.next_attempt_time for job in jobs}
+    dues = {decide(job, seen(*HALF), NOW, SITE).status.next_attempt_time for job in jobs}
     assert len(dues) == 4
 
 

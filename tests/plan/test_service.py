@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from builders import DOMAIN, NOW, SERVICE, a_job, a_pod, at, ended, seen
+from builders import NOW, SERVICE, SITE, a_job, a_pod, at, ended, seen
 from trainingjobs.model.observed import Observed
 from trainingjobs.model.status import Condition, Phase, Status
 from trainingjobs.plan.decide import decide
@@ -20,7 +20,7 @@ EDITED = replace(SERVICE, ports=(80,))
 
 
 def decided(there: Observed, status: Status = RUNNING, **spec: Any) -> Decision:
-    return decide(a_job(status=status, **spec), there, NOW, DOMAIN)
+    return decide(a_job(status=status, **spec), there, NOW, SITE)
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,9 @@ _OWN = {"fieldManager": labels.COMPONENT_NAME}
 _DRY = {"dryRun": "All", "fieldValidation": "Strict", **_OWN}
 """A misspelt field would be dropped without a word: a pod that asks for no GPU trains on none."""
 
+_UNSEEN = {"ConfigMap"}
+"""Kinds that are made and never watched."""
+
 
 class Applier:
     """Writes a job's objects, with a bounded number of requests in flight."""
@@ -56,6 +59,13 @@ class Applier:
             if refused:
                 return refused
         return ()
+
+    async def offer(self, job: TrainingJob, manifests: Sequence[Manifest]) -> tuple[Problem, ...]:
+        """Make what a job can do without, with one more try where the API server was not there."""
+        refused = await self._until_refused(job, manifests, dry=False)
+        if any(problem.trouble is Trouble.UNAVAILABLE for problem in refused):
+            refused = await self._until_refused(job, manifests, dry=False)
+        return refused
 
     async def change(self, job: TrainingJob, patches: Sequence[Manifest]) -> tuple[Problem, ...]:
         """Change what is there, where it is still what was looked at."""
@@ -148,7 +158,7 @@ class Applier:
             if errors.exists(error):
                 return await self._meet(job, manifest)
             return errors.problem(name, error)
-        if not dry:
+        if not dry and manifest["kind"] not in _UNSEEN:
             self._store.put({**made, **_what(manifest)})
         return None
 
@@ -175,7 +185,7 @@ class Applier:
         except ApiError as error:
             return errors.problem(name, error)
         ours = (pods.owner(found) or {}).get("uid") == job.uid
-        if ours and self._store.take({**found, **_what(manifest)}):
+        if ours and (kind in _UNSEEN or self._store.take({**found, **_what(manifest)})):
             return None
         if "deletionTimestamp" in found["metadata"]:
             words = f"{kind} {name} of before is still being deleted"

@@ -8,6 +8,8 @@ from trainingjobs.model.gang import Gang
 
 JOBS_ROOT = f"/apis/{labels.GROUP}/{labels.VERSION}"
 CORE_ROOT = "/api/v1"
+TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"
+ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
 
 class Target(NamedTuple):
@@ -42,6 +44,11 @@ def services(namespace: str | None = None) -> str:
     return _namespaced(CORE_ROOT, namespace, "services")
 
 
+def config_maps(namespace: str) -> str:
+    """The ConfigMaps of a namespace."""
+    return _namespaced(CORE_ROOT, namespace, "configmaps")
+
+
 def events(namespace: str) -> str:
     """The events of a namespace."""
     return _namespaced(CORE_ROOT, namespace, "events")
@@ -62,6 +69,8 @@ def collection(manifest: Mapping[str, Any]) -> str:
     namespace = manifest["metadata"]["namespace"]
     if manifest["kind"] == gang.KIND:
         return pod_groups(Gang(manifest["apiVersion"]), namespace)
+    if manifest["kind"] == "ConfigMap":
+        return config_maps(namespace)
     return {"Pod": pods, "Service": services}[manifest["kind"]](namespace)
 
 

@@ -22,6 +22,7 @@ from trainingjobs.handlers import endurance, process
 from trainingjobs.handlers.health import Ear, Health
 from trainingjobs.handlers.metrics import RESULTS, Metrics, phase_of
 from trainingjobs.handlers.probes import Probes
+from trainingjobs.handlers.reporter import site
 from trainingjobs.handlers.resync import Resync
 from trainingjobs.handlers.watch import Doorbells
 from trainingjobs.handlers.workqueue import Queue
@@ -47,7 +48,7 @@ class Program:
         self._ear = Ear()
         self._health = Health(time.monotonic)
         self._metrics = Metrics(self._store)
-        self._reconciler = Reconciler(self._hands(), settings.cluster_domain)
+        self._reconciler = Reconciler(self._hands(), site(settings))
         self._queue: Queue[Key] = Queue(self._look)
         self._resync = self._lists()
         self._probes = Probes(self._health, self._metrics)

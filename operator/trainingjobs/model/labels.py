@@ -22,6 +22,9 @@ APP_COMPONENT = "app.kubernetes.io/component"
 APP_PART_OF = "app.kubernetes.io/part-of"
 APP_MANAGED_BY = "app.kubernetes.io/managed-by"
 
+AUDIENCE = f"{GROUP}/reports"
+"""Whom the tokens are for with which pods prove who they are."""
+
 TRAINER = "trainer"
 """Name of the training container, where a template has more than one."""
 

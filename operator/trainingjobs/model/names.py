@@ -38,6 +38,20 @@ def pod_group(job_name: str) -> str:
     return base(job_name)
 
 
+def rollcall(job_name: str, job_uid: str, digest: str) -> str:
+    """Name of the ConfigMap with the reporter of one version.
+
+    The uid keeps a job from meeting what is left of a deleted one of its name.
+    """
+    own = hashlib.sha256(f"{job_uid}/{digest}".encode()).hexdigest()
+    return f"{base(job_name)}-rollcall-{own[:_HASH_DIGITS]}"
+
+
+def stacks(job_name: str, attempt: int) -> str:
+    """Name of the ConfigMap with the stacks of an attempt that stalled."""
+    return f"{base(job_name)}-stacks-{attempt}"
+
+
 def role(rank: int) -> str:
     """`master` for rank 0, `worker` for all others."""
     return "master" if rank == MASTER_RANK else "worker"

@@ -9,23 +9,24 @@ from datetime import datetime
 
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import Observed, PodSeen
+from trainingjobs.model.site import Site
 from trainingjobs.model.spec import CleanPodPolicy, Manifest
 from trainingjobs.model.verdict import Step, Verdict
-from trainingjobs.plan import cause, gang, manifests, podgroup, service, timing
+from trainingjobs.plan import cause, gang, manifests, podgroup, rollcall, service, timing
 from trainingjobs.plan.case import Case
 from trainingjobs.plan.decision import Decision, PodRef
 from trainingjobs.plan.judge import judge
 from trainingjobs.status.report import noted, report
 
 
-def decide(job: TrainingJob, seen: Observed, now: datetime, domain: str) -> Decision:
+def decide(job: TrainingJob, seen: Observed, now: datetime, site: Site) -> Decision:
     """The next step of a job.
 
     Args:
         job: what is asked for, with the status as it was last written.
         seen: what is there.
         now: the time, aware of its zone.
-        domain: the cluster's DNS domain, for the pods' addresses.
+        site: where the operator works.
     """
     if job.deleting:
         return Decision(status=job.status)
@@ -38,11 +39,12 @@ def decide(job: TrainingJob, seen: Observed, now: datetime, domain: str) -> Deci
     verdict = judge(case)
     status = report(job, seen, verdict, now)
     runs = verdict.step is Step.RUN
-    create = _missing(case, domain) if runs and not seen.problems else ()
+    create = _missing(case, site) if runs and not seen.problems else ()
     return Decision(
         status=status,
-        check=_samples(case, domain) if create and not (seen.service or case.pods) else (),
+        check=_samples(case, site) if create and not (seen.service or case.pods) else (),
         change=(*podgroup.changed(case), *service.changed(case)) if runs else (),
+        offer=_offered(case, create, site),
         create=create,
         delete=_unwanted(case, verdict),
         delete_groups=podgroup.unwanted(case, verdict.step),
@@ -60,22 +62,28 @@ def _news_to_come(case: Case) -> datetime | None:
     return cause.unsettled(case.pods, case.now)
 
 
-def _missing(case: Case, domain: str) -> tuple[Manifest, ...]:
+def _missing(case: Case, site: Site) -> tuple[Manifest, ...]:
     """The pod group and the service first, then the pods that are not there, by rank."""
     job = case.job
     wanted = sorted(frozenset(range(job.size)) - case.done - case.pods.keys())
     group = gang.of(job, case.seen.served)
-    pods = (manifests.pod(job, rank, domain, group) for rank in wanted)
+    pods = (manifests.pod(job, rank, site, group) for rank in wanted)
     return (*podgroup.created(case), *service.created(case), *pods)
 
 
-def _samples(case: Case, domain: str) -> tuple[Manifest, ...]:
+def _offered(case: Case, create: tuple[Manifest, ...], site: Site) -> tuple[Manifest, ...]:
+    """The reporter's files, with every pod that is made: it may name others than its siblings."""
+    made = any(manifest["kind"] == "Pod" for manifest in create)
+    return (manifests.reporter(case.job, site),) if made and rollcall.on(case.job, site) else ()
+
+
+def _samples(case: Case, site: Site) -> tuple[Manifest, ...]:
     """One pod of each template, for the API server to judge before anything is made."""
     job = case.job
     own_master = job.spec.master_template is not None and job.size > 1
     ranks = (0, 1) if own_master else (0,)
     group = gang.of(job, case.seen.served)
-    return tuple(manifests.pod(job, rank, domain, group) for rank in ranks)
+    return tuple(manifests.pod(job, rank, site, group) for rank in ranks)
 
 
 def _unwanted(case: Case, verdict: Verdict) -> tuple[PodRef, ...]:

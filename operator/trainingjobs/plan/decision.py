@@ -20,7 +20,7 @@ class PodRef:
 class Decision:
     """The next step of one job.
 
-    It is carried out in this order: `check`, `change`, `create`, the status, `delete`,
+    It is carried out in this order: `check`, `change`, `offer`, `create`, the status, `delete`,
     `delete_groups`, `delete_job`. A first refusal ends the creates. The status is written
     before anything is deleted, so that what was counted survives the one who counted it.
     """
@@ -30,6 +30,8 @@ class Decision:
     """Pods to create as a dry run before anything else is made."""
     change: tuple[Manifest, ...] = ()
     """What is there and not as the job wants it: its name and uid, and what changes in its spec."""
+    offer: tuple[Manifest, ...] = ()
+    """What the job can do without: a refusal is told and ends nothing, but for a taken name."""
     create: tuple[Manifest, ...] = ()
     """The pod group and the service first, then pods by rank."""
     delete: tuple[PodRef, ...] = ()
@@ -41,7 +43,7 @@ class Decision:
     @property
     def makes(self) -> bool:
         """True when something is to be made or changed, which the API server may refuse."""
-        return bool(self.create or self.change)
+        return bool(self.create or self.change or self.offer)
 
     @property
     def acts(self) -> bool:

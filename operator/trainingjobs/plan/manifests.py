@@ -1,13 +1,14 @@
-"""The objects of a job: one headless service, one pod for each rank, perhaps a pod group."""
+"""The objects of a job: a headless service, a pod for each rank, perhaps a pod group and files."""
 
 from trainingjobs.frameworks.base import Place
 from trainingjobs.model import containers, labels, names
 from trainingjobs.model.gang import KIND, Gang, GroupSeen
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import ServiceSeen
+from trainingjobs.model.site import Site
 from trainingjobs.model.spec import Manifest
 from trainingjobs.plan import gang as gangs
-from trainingjobs.plan import inject
+from trainingjobs.plan import inject, rollcall
 
 
 def service(job: TrainingJob) -> Manifest:
@@ -35,6 +36,12 @@ def pod_group(job: TrainingJob, gang: Gang) -> Manifest:
     }
 
 
+def reporter(job: TrainingJob, site: Site) -> Manifest:
+    """The files that the job's pods report with."""
+    name = names.rollcall(job.name, job.uid, site.digest)
+    return _config_map(job, name, rollcall.files(site))
+
+
 def patch(found: ServiceSeen | GroupSeen, wanted: Manifest, fields: Manifest) -> Manifest:
     """What has to change in the spec of an object that is there, and in no later one of its name.
 
@@ -52,17 +59,17 @@ def patch(found: ServiceSeen | GroupSeen, wanted: Manifest, fields: Manifest) ->
     }
 
 
-def pod(job: TrainingJob, rank: int, domain: str, gang: Gang | None = None) -> Manifest:
+def pod(job: TrainingJob, rank: int, site: Site, gang: Gang | None = None) -> Manifest:
     """The pod of one rank in the job's current attempt.
 
     Args:
         job: whose pod.
         rank: which instance.
-        domain: the cluster's DNS domain.
+        site: where the operator works.
         gang: the pod group that the pod belongs to.
     """
     template = job.template(rank)
-    place = Place(job=job, rank=rank, domain=domain)
+    place = Place(job=job, rank=rank, domain=site.domain)
     fixed = {
         "hostname": names.pod(job.name, rank),
         "subdomain": names.service(job.name),
@@ -72,9 +79,19 @@ def pod(job: TrainingJob, rank: int, domain: str, gang: Gang | None = None) -> M
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": _pod_metadata(job, rank),
-        "spec": inject.pod_spec(template, place, fixed),
+        "spec": rollcall.equipped(inject.pod_spec(template, place, fixed), job, site),
     }
     return gangs.marked(plain, gang, names.pod_group(job.name))
+
+
+def _config_map(job: TrainingJob, name: str, data: dict[str, str]) -> Manifest:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": _metadata(job, name),
+        "immutable": True,
+        "data": data,
+    }
 
 
 def _metadata(job: TrainingJob, name: str) -> Manifest:
