@@ -55,7 +55,7 @@ class Image:
 
 OPERATOR: Final = Image(
     name="operator",
-    inputs=("images/operator", "pyproject.toml", "uv.lock", "operator/trainingjobs"),
+    inputs=("images/operator", "pyproject.toml", "uv.lock", "operator"),
     packages=("python3", "python3-venv", "python-is-python3"),
     left_out=tuple(f"/usr/share/{folder}/*" for folder in DOCUMENTATION),
 )
