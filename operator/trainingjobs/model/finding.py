@@ -72,8 +72,6 @@ class Headway:
     """The step that all ranks have done; the user's own count where it was told."""
     told: bool = False
     """True where `step` is the user's own count, which goes on after a restart."""
-    told: bool = False
-    """True where it is the user's own count, which goes on after a restart."""
     total: int | None = None
     rate: float | None = None
     """Steps per second of the group."""
