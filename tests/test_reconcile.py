@@ -17,6 +17,7 @@ from trainingjobs.cluster.pace import Pace
 from trainingjobs.cluster.refusals import Refusals
 from trainingjobs.cluster.status import Writer
 from trainingjobs.cluster.store import Store
+from trainingjobs.model.site import Site
 from trainingjobs.reconcile import Hands, Reconciler
 
 KEY = ("lab", "mnist")
@@ -27,6 +28,8 @@ SERVICE = "/api/v1/namespaces/lab/services/mnist"
 
 class Lab:
     """One namespace with one job, an operator, and a time that the test moves."""
+
+    site: Site = SITE
 
     def __init__(self, **spec: Any) -> None:
         self.seconds = 0.0
@@ -51,7 +54,7 @@ class Lab:
             refusals=Refusals(Backoff(chance=lambda: 0.0), self.clock),
             pace=Pace(self.clock),
         )
-        self.reconciler = Reconciler(hands, SITE)
+        self.reconciler = Reconciler(hands, self.site)
 
     def now(self) -> datetime:
         """The time of day."""
