@@ -11,6 +11,7 @@ from trainingjobs.model import ranks
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.status import MAX_ATTEMPTS_KEPT, Attempt, Phase, Status
 from trainingjobs.model.verdict import Charge, Step, Verdict
+from trainingjobs.status import conditions
 
 SUSPENDED = "Suspended"
 SCALED = "Scaled"
@@ -110,16 +111,31 @@ def _next_attempt(job: TrainingJob, verdict: Verdict, now: datetime) -> dict[str
         "group_asked": job.spec.parallel_instances,
         "succeeded_ranks": "",
         "attempts": _with(history, _ended(job, verdict, now)) if lived else history,
+        **_unheard(job.status),
+    }
+
+
+def _unheard(status: Status) -> dict[str, Any]:
+    """Of a new attempt nothing was heard yet."""
+    return {
+        "progress": None,
+        "training": None,
+        "troubled_ranks": [],
+        "findings": [],
+        "conditions": conditions.of_job(status.conditions),
     }
 
 
 def _ended(job: TrainingJob, verdict: Verdict, now: datetime) -> Attempt:
+    training = job.status.training
+    told = training is not None and training.counted_by == "Script"
     return Attempt(
         attempt=job.attempt,
         start_time=job.status.attempt_start_time,
         end_time=now,
         reason=verdict.reason,
         failure=verdict.failure,
+        step=training.step if training is not None and told else None,
     )
 
 

@@ -1,19 +1,23 @@
 """The whole status of a job, from what is seen and what was decided: derived each time anew.
 
-Only counters, times and recorded outcomes come from the old status (`moves`); everything
-else is said from what is seen now.
+Only counters, times and recorded outcomes come from the old status (`moves`), and what the roll
+call said of an attempt while nothing new is heard; everything else is said from what is seen now.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from trainingjobs.model import labels, names
+from trainingjobs.model.finding import Diagnosis
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import Observed
 from trainingjobs.model.spec import CleanPodPolicy
 from trainingjobs.model.status import Condition, Phase, Status
 from trainingjobs.model.verdict import Step, Verdict
-from trainingjobs.status import conditions, moves, sentences
+from trainingjobs.status import conditions, goodput, headway, moves, rollcall, sentences
+from trainingjobs.status.rollcall import Call
 from trainingjobs.status.sentences import Block
 from trainingjobs.status.standing import Standing, standing, succeeded_ranks
 
@@ -21,30 +25,73 @@ ALL_RUN = "AllInstancesRunning"
 ALL_CREATED = "AllPodsCreated"
 
 
-def report(job: TrainingJob, seen: Observed, verdict: Verdict, now: datetime) -> Status:
+def report(
+    job: TrainingJob,
+    seen: Observed,
+    verdict: Verdict,
+    now: datetime,
+    diagnosis: Diagnosis = rollcall.SILENCE,
+) -> Status:
     """What the resource is to say; `now` is told in whole seconds."""
     now = now.replace(microsecond=0)
-    moved = moves.moved(job, verdict, now)
+    moved = moves.moved(_trained(job, verdict, diagnosis), verdict, now)
+    known = diagnosis if moved.attempt == job.attempt else rollcall.SILENCE
+    call = rollcall.called(moved, known, now)
     size = replace(job, status=moved).size
     place = standing(size, _left(job, seen, verdict), moved.attempt, succeeded_ranks(moved))
-    phase = _phase(moved, verdict, place)
+    phase = _phase(moved, verdict, place, joining=_joining(moved, known))
     block = _steady(job.status, phase, _block(seen, verdict, place, phase))
-    return moved.model_copy(
+    facts = (*_facts(place, phase, block, now), *call.conditions)
+    told = moved.model_copy(
         update={
-            "observed_generation": job.generation,
+            **_named(job),
+            **_called(moved, call),
             "phase": phase,
-            "message": block.message,
+            "message": block.message or call.message,
             "ready": f"{place.ready}/{size}",
             "instances": place.counts,
             "running_time": moved.running_time or (now if phase is Phase.RUNNING else None),
             "partial_since": _partial_since(moved, verdict, place, now),
             "placement_timeouts": 0 if place.scheduled else moved.placement_timeouts,
             "replicas": sum(not pod.terminating for pod in place.pods.values()),
-            "selector": labels.selector(job.uid),
-            "master_address": f"{names.pod(job.name, 0)}.{names.service(job.name)}:{job.spec.port}",
-            "conditions": _conditions(job, place, phase, block, now),
+            "conditions": _numbered(job, _merged(moved, facts, phase, now)),
         }
     )
+    return goodput.accounted(job.status, told, now)
+
+
+def _trained(job: TrainingJob, verdict: Verdict, diagnosis: Diagnosis) -> TrainingJob:
+    """The job with the last that is known of its training, before its attempt may end."""
+    stalled = conditions.holds(job.status.conditions, conditions.STALLED)
+    if diagnosis.stalled is not None:
+        stalled = diagnosis.stalled.truth is True
+    steps = verdict.step is Step.RUN and not stalled
+    known = headway.training(job.status.training, diagnosis.headway, steps=steps)
+    return replace(job, status=job.status.model_copy(update={"training": known}))
+
+
+def _named(job: TrainingJob) -> dict[str, Any]:
+    """What follows from the resource alone."""
+    return {
+        "observed_generation": job.generation,
+        "selector": labels.selector(job.uid),
+        "master_address": f"{names.pod(job.name, 0)}.{names.service(job.name)}:{job.spec.port}",
+    }
+
+
+def _called(moved: Status, call: Call) -> dict[str, Any]:
+    """What the roll call adds, but for its conditions."""
+    return {
+        "progress": headway.progress(moved.training),
+        "troubled_ranks": call.troubled,
+        "findings": call.findings,
+    }
+
+
+def _joining(status: Status, diagnosis: Diagnosis) -> bool:
+    """True while a rank is known to be on its way into a group that was not whole before."""
+    fact = diagnosis.registered
+    return fact is not None and fact.truth is False and status.running_time is None
 
 
 def _partial_since(
@@ -73,11 +120,11 @@ def noted(job: TrainingJob) -> Status:
     )
 
 
-def _phase(status: Status, verdict: Verdict, place: Standing) -> Phase:
+def _phase(status: Status, verdict: Verdict, place: Standing, *, joining: bool) -> Phase:
     if verdict.step in moves.FINAL:
         return moves.FINAL[verdict.step]
     if place.complete:
-        return Phase.RUNNING
+        return Phase.STARTING if joining else Phase.RUNNING
     if moves.is_restart(status) and not place.created:
         return Phase.RESTARTING
     return Phase.STARTING if place.scheduled else Phase.PENDING
@@ -105,16 +152,23 @@ def _steady(old: Status, phase: Phase, block: Block) -> Block:
     return block
 
 
-def _conditions(
-    job: TrainingJob, place: Standing, phase: Phase, block: Block, now: datetime
+def _facts(place: Standing, phase: Phase, block: Block, now: datetime) -> list[Condition]:
+    """What is seen of the pods; the job's end says nothing more of their making."""
+    runs = place.complete and phase in {Phase.STARTING, Phase.RUNNING}
+    told = conditions.of_phase(phase, block.reason, block.message, now, runs=runs)
+    over = phase in {Phase.SUCCEEDED, Phase.FAILED}
+    return told if over else [_created(place, block, now), *told]
+
+
+def _merged(
+    moved: Status, facts: Iterable[Condition], phase: Phase, now: datetime
 ) -> list[Condition]:
-    told = conditions.of_phase(phase, block.reason, block.message, now)
-    if phase not in {Phase.SUCCEEDED, Phase.FAILED}:
-        told.insert(0, _created(place, block, now))
-    return _numbered(job, conditions.merged(job.status.conditions, told))
+    known = conditions.merged(moved.conditions, facts)
+    over = phase in {Phase.SUCCEEDED, Phase.FAILED}
+    return conditions.settled(known, phase, now) if over else known
 
 
-def _numbered(job: TrainingJob, facts: list[Condition]) -> list[Condition]:
+def _numbered(job: TrainingJob, facts: Iterable[Condition]) -> list[Condition]:
     return [item.model_copy(update={"observed_generation": job.generation}) for item in facts]
 
 

@@ -1,0 +1,157 @@
+"""What the roll call adds to a status: its conditions, its findings, and the ranks in trouble.
+
+A new attempt knows nothing yet, so all of it goes with the attempt that it spoke of. An operator
+that starts anew has heard nothing yet, so all of it stays until the first reports come.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import chain, islice
+
+from trainingjobs.model import ranks
+from trainingjobs.model.finding import Diagnosis, Fact, Finding, Kind, RankStanding
+from trainingjobs.model.status import Condition, Status
+from trainingjobs.model.training import MAX_FINDINGS, MAX_TROUBLED, Found, TroubledRank
+from trainingjobs.status import conditions
+from trainingjobs.status.conditions import REGISTERED, SHARDED, STALLED, WRAPPED
+from trainingjobs.status.sentences import cut
+
+PATIENCE = timedelta(seconds=10)
+"""For how long ranks may be on their way before it is said that they are missing."""
+SILENCE = Diagnosis()
+_MAX_RANKS = 256
+_MAX_LINE = 300
+_MAX_NAME = 128
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """What is told of one attempt."""
+
+    conditions: tuple[Condition, ...]
+    findings: list[Found]
+    troubled: list[TroubledRank]
+
+    @property
+    def message(self) -> str:
+        """The gravest of it in one sentence; nothing while all is well."""
+        stalled = conditions.of(self.conditions, STALLED)
+        if stalled is not None and stalled.status == "True":
+            return stalled.message
+        return self.findings[0].message if self.findings else ""
+
+
+def called(status: Status, diagnosis: Diagnosis, now: datetime) -> Call:
+    """What is told after this diagnosis.
+
+    Args:
+        status: what was told of this attempt until now.
+        diagnosis: what is known now.
+        now: the time, in whole seconds.
+    """
+    facts = _conditions(status.conditions, diagnosis, now)
+    if diagnosis == SILENCE:
+        return Call(conditions=facts, findings=status.findings, troubled=status.troubled_ranks)
+    findings = tuple(it for it in diagnosis.findings if _is_told(it, facts, now))
+    told = [_found(status.findings, it, now) for it in findings[:MAX_FINDINGS]]
+    return Call(
+        conditions=facts,
+        findings=told,
+        troubled=_troubled(status.troubled_ranks, findings, diagnosis),
+    )
+
+
+def due(status: Status) -> datetime | None:
+    """When ranks that are on their way count as missing."""
+    registered = conditions.of(status.conditions, REGISTERED)
+    if registered is None or registered.status != "False" or status.finished:
+        return None
+    return registered.last_transition_time + PATIENCE
+
+
+def _conditions(
+    old: Iterable[Condition], diagnosis: Diagnosis, now: datetime
+) -> tuple[Condition, ...]:
+    """The conditions that the roll call speaks of, with the times since when they hold."""
+    facts = {
+        REGISTERED: diagnosis.registered,
+        STALLED: diagnosis.stalled,
+        SHARDED: diagnosis.sharded,
+        WRAPPED: diagnosis.wrapped,
+    }
+    known = [item for item in old if item.type in facts]
+    if conditions.holds(known, REGISTERED):
+        # who has joined has joined, though an operator that starts anew hears of one at a time
+        facts[REGISTERED] = None
+    new = [_condition(name, fact, now) for name, fact in facts.items() if fact is not None]
+    return tuple(conditions.merged(known, new))
+
+
+def _condition(name: str, fact: Fact, now: datetime) -> Condition:
+    return Condition(
+        type=name,
+        status=conditions.TRUTH[fact.truth],
+        reason=fact.reason,
+        message=cut(fact.message),
+        last_transition_time=now,
+    )
+
+
+def _is_told(finding: Finding, facts: Iterable[Condition], now: datetime) -> bool:
+    """False for ranks that are missing and may only be late."""
+    if finding.kind is not Kind.MISSING:
+        return True
+    registered = conditions.of(facts, REGISTERED)
+    if registered is None:
+        return True
+    return registered.status != "True" and now >= registered.last_transition_time + PATIENCE
+
+
+def _found(old: Iterable[Found], finding: Finding, now: datetime) -> Found:
+    guilty = _shortened(ranks.compact(finding.ranks), _MAX_RANKS)
+    since = (it.since for it in old if (it.type, it.ranks) == (finding.kind.value, guilty))
+    return Found(
+        type=finding.kind.value,
+        ranks=guilty,
+        message=cut(finding.message),
+        line=_line(finding.line),
+        since=next(since, now),
+    )
+
+
+def _troubled(
+    old: Iterable[TroubledRank], findings: Iterable[Finding], diagnosis: Diagnosis
+) -> list[TroubledRank]:
+    """The guilty ranks of what is told, the gravest first."""
+    guilty = dict.fromkeys(chain.from_iterable(finding.ranks for finding in findings))
+    wanted = list(islice(guilty, MAX_TROUBLED))
+    found = {rank.rank: rank for rank in diagnosis.ranks if rank.rank in wanted}
+    known = {rank.rank: rank for rank in old}
+    return [_trouble(known.get(rank), found[rank]) for rank in wanted if rank in found]
+
+
+def _trouble(before: TroubledRank | None, rank: RankStanding) -> TroubledRank:
+    """The rank as it is now; the time of its stage is an estimate, of which the first stays."""
+    stage = None if rank.stage is None else rank.stage.value
+    since = None if rank.since is None else rank.since.replace(microsecond=0)
+    if before is not None and (before.pod, before.stage) == (rank.pod, stage):
+        since = before.since or since
+    return TroubledRank(
+        rank=rank.rank,
+        pod=rank.pod,
+        node=rank.node,
+        stage=stage,
+        since=since,
+        line=_line(rank.line),
+        waits_in=rank.waits_in and _shortened(rank.waits_in, _MAX_NAME),
+        step=rank.step,
+    )
+
+
+def _line(line: str | None) -> str | None:
+    return line and _shortened(line, _MAX_LINE)
+
+
+def _shortened(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
