@@ -143,8 +143,7 @@ class Reconciler:
         if not self._hands.writer.differs(job, new):
             pace.settled(job.uid)
             return True
-        patient = statuses.only_words(old, new) and not decision.acts
-        if patient and pace.must_wait(job.uid):
+        if not decision.acts and pace.must_wait(job.uid, statuses.hurry(old, new)):
             return True
         if not await self._hands.writer.write(job, new):
             return False

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from builders import NOW, a_body, at
 from cluster.fakeapi import FakeApi, merged
 from trainingjobs.cluster.errors import ApiError
-from trainingjobs.cluster.status import Writer, difference, only_words, same, written
+from trainingjobs.cluster.haste import Haste
+from trainingjobs.cluster.status import Writer, difference, hurry, same, written
 from trainingjobs.cluster.store import Store
 from trainingjobs.model.job import TrainingJob, parse
 from trainingjobs.model.status import Condition, Failure, Instances, Phase, Status
+from trainingjobs.model.training import Found, Goodput, Training, TroubledRank
 
 PATH = "/apis/trainingjob.dev/v1/namespaces/lab/trainingjobs/mnist"
 JSON = st.recursive(
@@ -59,24 +61,54 @@ def test_a_fraction_of_a_second_is_no_difference() -> None:
     assert not same(Status(start_time=NOW), Status(start_time=at(1)))
 
 
+STALL = Found(type="Stalled", ranks="1", message="rank 1 stands", since=NOW)
+LAG = Found(type="Straggler", ranks="2", message="rank 2 is slow", since=NOW)
+STANDS = condition(type="Stalled", reason="Stalled", message="rank 1 stands at train.py:7")
+
+
 @pytest.mark.parametrize(
-    ("change", "may_wait"),
+    ("change", "haste"),
     [
-        ({"ready": "2/3"}, True),
-        ({"instances": Instances(running=2)}, True),
-        ({"replicas": 2}, True),
-        ({"ready": "2/3", "phase": Phase.RUNNING}, False),
-        ({"message": "waits"}, True),
-        ({"conditions": [condition(message="3 of 4 are there")]}, True),
-        ({"conditions": [condition(reason="QuotaExceeded")]}, False),
-        ({"conditions": [condition(status="True")]}, False),
-        ({"conditions": []}, False),
-        ({"failure": Failure(rank=0, pod="mnist-master", reason="Error")}, False),
+        ({}, Haste.NEVER),
+        ({"goodput": Goodput(training_seconds=5), "accounted_time": at(5)}, Haste.NEVER),
+        ({"progress": "41%"}, Haste.NUMBERS),
+        ({"training": Training(step=21)}, Haste.NUMBERS),
+        ({"troubled_ranks": [TroubledRank(rank=1, pod="p", step=1)]}, Haste.NUMBERS),
+        ({"findings": []}, Haste.NUMBERS),
+        ({"findings": [STALL.model_copy(update={"ranks": "2"})]}, Haste.NUMBERS),
+        ({"findings": [STALL, LAG]}, Haste.NOW),
+        ({"ready": "2/3"}, Haste.WORDS),
+        ({"instances": Instances(running=2)}, Haste.WORDS),
+        ({"replicas": 2}, Haste.WORDS),
+        ({"message": "waits"}, Haste.WORDS),
+        ({"progress": "41%", "message": "waits"}, Haste.WORDS),
+        ({"conditions": [condition(message="3 of 4 are there"), STANDS]}, Haste.WORDS),
+        ({"ready": "2/3", "phase": Phase.RUNNING}, Haste.NOW),
+        ({"conditions": [condition(reason="QuotaExceeded"), STANDS]}, Haste.NOW),
+        ({"conditions": [condition(status="True"), STANDS]}, Haste.NOW),
+        ({"conditions": [condition()]}, Haste.NOW),
+        ({"failure": Failure(rank=0, pod="mnist-master", reason="Error")}, Haste.NOW),
     ],
 )
-def test_only_counts_and_words_may_wait(change: dict[str, Any], may_wait: bool) -> None:
-    old = Status(conditions=[condition()])
-    assert only_words(old, old.model_copy(update=change)) is may_wait
+def test_how_soon_a_change_is_told(change: dict[str, Any], haste: Haste) -> None:
+    old = Status(conditions=[condition(), STANDS], findings=[STALL], training=Training(step=20))
+    assert hurry(old, old.model_copy(update=change)) is haste
+
+
+@pytest.mark.parametrize(
+    ("changes", "haste"),
+    [
+        ({"message": "rank 1 stands at train.py:8"}, Haste.NUMBERS),
+        ({"reason": "Waiting"}, Haste.NUMBERS),
+        ({"status": "True"}, Haste.NOW),
+    ],
+)
+def test_the_roll_call_flips_at_once_and_words_it_anew_later(
+    changes: dict[str, str], haste: Haste
+) -> None:
+    old = Status(phase=Phase.RUNNING, message="rank 1 stands at train.py:7", conditions=[STANDS])
+    said = {"message": "anew", "conditions": [STANDS.model_copy(update=changes)]}
+    assert hurry(old, old.model_copy(update=said)) is haste
 
 
 class Place:

@@ -7,6 +7,7 @@ from typing import Any
 from trainingjobs.cluster import errors, paths
 from trainingjobs.cluster.api import Api
 from trainingjobs.cluster.errors import ApiError
+from trainingjobs.cluster.haste import Haste, haste
 from trainingjobs.cluster.shelf import version_of
 from trainingjobs.cluster.store import Store
 from trainingjobs.model import labels
@@ -19,7 +20,6 @@ _OLD_DEFINITION = (
     "the API server does not keep all of a status (%s): its resource definition is older than "
     "this operator; replace it with: kubectl apply -f crds/trainingjob.yaml"
 )
-_WORDS = ("message", "ready", "instances", "replicas", "succeededRanks", "partialSince")
 
 
 class Writer:
@@ -103,22 +103,13 @@ def written(status: Status) -> dict[str, Any]:
 
 
 def same(old: Status, new: Status) -> bool:
-    """True when writing the new status would change nothing."""
-    return written(old) == written(new)
+    """True when writing the new status would change nothing that is worth it."""
+    return hurry(old, new) is Haste.NEVER
 
 
-def only_words(old: Status, new: Status) -> bool:
-    """True when nothing but numbers of instances and messages moved: these may wait."""
-    return _outline(old) == _outline(new)
-
-
-def _outline(status: Status) -> dict[str, Any]:
-    plain = {key: it for key, it in written(status).items() if key not in _WORDS}
-    conditions = [
-        {key: it for key, it in condition.items() if key != "message"}
-        for condition in plain.get("conditions") or ()
-    ]
-    return {**plain, "conditions": conditions}
+def hurry(old: Status, new: Status) -> Haste:
+    """How soon the new status is to be written over the old one."""
+    return haste(written(old), written(new))
 
 
 def difference(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
