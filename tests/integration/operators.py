@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
+from kubernetes import client, config
 
 from integration.server import ApiServer
 from trainingjobs.cluster.rbac import RULES
@@ -139,9 +140,9 @@ def operator(server: ApiServer, namespace: str, folder: Path) -> Iterator[Operat
     """A running operator in a new namespace."""
     _admit(server, namespace)
     token = server.kubectl("create", "token", "operator", "-n", namespace).stdout.strip()
-    config = yaml.safe_load(server.kubeconfig.read_text())
-    config["users"][0]["user"] = {"token": token}
-    (folder / "kubeconfig").write_text(yaml.safe_dump(config))
+    access = yaml.safe_load(server.kubeconfig.read_text())
+    access["users"][0]["user"] = {"token": token}
+    (folder / "kubeconfig").write_text(yaml.safe_dump(access))
     process = Operator(server, namespace, folder)
     try:
         process.start()
@@ -149,6 +150,30 @@ def operator(server: ApiServer, namespace: str, folder: Path) -> Iterator[Operat
     finally:
         if process.process is not None:
             process.stop(signal.SIGKILL)
+
+
+class Served:
+    """A namespace with an operator in it, and the hands of an administrator."""
+
+    def __init__(self, server: ApiServer, served: Operator) -> None:
+        self.server = server
+        self.operator = served
+        self.namespace = served.namespace
+        api = config.new_client_from_config(str(server.kubeconfig))
+        self.core = client.CoreV1Api(api)
+        self.custom = client.CustomObjectsApi(api)
+
+    def apply(self, body: Body) -> None:
+        """The user applies a manifest."""
+        text = yaml.safe_dump(body)
+        done = self.server.kubectl("apply", "-n", self.namespace, "-f", "-", input=text)
+        assert done.returncode == 0, done.stderr
+
+    def status_of(self, job: str) -> Body:
+        """What a job says."""
+        where = ("trainingjob.dev", "v1", self.namespace, "trainingjobs", job)
+        found: Body = self.custom.get_namespaced_custom_object(*where).get("status") or {}
+        return found
 
 
 def _admit(server: ApiServer, namespace: str) -> None:

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from kubernetes import client, config
 from kubernetes.client import exceptions
 
 from integration.conftest import CRDS
 from integration.jobs import Body, a_job
-from integration.operators import Operator, eventually, operator
+from integration.operators import Served, eventually, operator
 from integration.server import ApiServer, api_server, running
 from localcluster import assets, binaries, gang
 from trainingjobs.model.gang import Gang
@@ -64,37 +63,21 @@ def add_node(server: ApiServer) -> None:
     core.patch_node_status("node-a", {"status": {"allocatable": room, "conditions": [ready]}})
 
 
-class Place:
-    """A namespace on the node, with an operator in it."""
+class Place(Served):
+    """A namespace on the node; the kubelet of its pods."""
 
-    def __init__(self, server: ApiServer, served: Operator) -> None:
-        self.server = server
-        self.operator = served
-        self.namespace = served.namespace
-        api = config.new_client_from_config(str(server.kubeconfig))
-        self.core = client.CoreV1Api(api)
-        self.custom = client.CustomObjectsApi(api)
-
-    def apply(self, name: str, cores: float, instances: int = 3) -> None:
+    def ask(self, name: str, cores: float, instances: int = 3) -> None:
         """A job of so many instances with so many cores each."""
         body = a_job(name, PARALLEL_INSTANCES=instances, maxRestarts=3)
         (container,) = body["spec"]["template"]["spec"]["containers"]
         container["resources"] = {"requests": {"cpu": str(cores)}}
-        text = yaml.safe_dump(body)
-        done = self.server.kubectl("apply", "-n", self.namespace, "-f", "-", input=text)
-        assert done.returncode == 0, done.stderr
+        self.apply(body)
 
     def bound(self, job: str) -> list[bool]:
         """Which pods of a job have a node."""
         label = f"app.kubernetes.io/instance={job}"
         pods = self.core.list_namespaced_pod(self.namespace, label_selector=label).items
         return [pod.spec.node_name is not None for pod in pods]
-
-    def status(self, job: str) -> Body:
-        """What a job says."""
-        where = ("trainingjob.dev", "v1", self.namespace, "trainingjobs", job)
-        found: Body = self.custom.get_namespaced_custom_object(*where).get("status") or {}
-        return found
 
     def groups(self) -> dict[str, Body]:
         """Pod groups by name."""
@@ -146,33 +129,33 @@ def place(server: ApiServer, tmp_path: Path) -> Iterator[Place]:
 
 
 def test_of_two_that_need_all_the_room_one_gets_it_and_the_other_none(place: Place) -> None:
-    place.apply("first", cores=1)
+    place.ask("first", cores=1)
     eventually(lambda: place.bound("first") == [True] * 3)
-    place.apply("second", cores=1)
-    eventually(lambda: place.status("second").get("message"))
+    place.ask("second", cores=1)
+    eventually(lambda: place.status_of("second").get("message"))
     time.sleep(3)
     assert place.bound("second") == [False] * 3
-    assert place.status("second")["phase"] == "Pending"
+    assert place.status_of("second")["phase"] == "Pending"
     place.end("first")
     eventually(lambda: place.bound("second") == [True] * 3)
-    eventually(lambda: place.status("first").get("phase") == "Succeeded")
+    eventually(lambda: place.status_of("first").get("phase") == "Succeeded")
     eventually(lambda: list(place.groups()) == ["second"])
 
 
 def test_a_restarted_group_is_placed_as_a_whole_again(place: Place) -> None:
-    place.apply("first", cores=1)
+    place.ask("first", cores=1)
     eventually(lambda: place.bound("first") == [True] * 3)
     uid = place.groups()["first"]["metadata"]["uid"]
     place.end("first", code=1)
-    eventually(lambda: place.status("first").get("attempt") == 2)
+    eventually(lambda: place.status_of("first").get("attempt") == 2)
     eventually(lambda: place.remove("first") or place.bound("first") == [True] * 3)
     assert place.groups()["first"]["metadata"]["uid"] == uid
 
 
 def test_two_that_come_together_do_not_take_half_each(place: Place) -> None:
     """Each needs three of four cores; pod by pod they would get two each and wait for ever."""
-    place.apply("first", cores=1)
-    place.apply("second", cores=1)
+    place.ask("first", cores=1)
+    place.ask("second", cores=1)
     eventually(lambda: [True] * 3 in (place.bound("first"), place.bound("second")))
     time.sleep(2)
     assert sorted((place.bound("first"), place.bound("second"))) == [[False] * 3, [True] * 3]

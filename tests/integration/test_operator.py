@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from kubernetes import client, config
+from kubernetes import client
 
 from integration.jobs import Body, a_job
-from integration.operators import Operator, eventually, operator
+from integration.operators import Served, eventually, operator
 from integration.server import ApiServer
 
 pytestmark = pytest.mark.integration
@@ -21,22 +20,8 @@ NAMES = ["job-master", "job-worker-0", "job-worker-1"]
 _numbers = itertools.count()
 
 
-class Lab:
-    """A namespace with an operator in it, and hands to play user and kubelet."""
-
-    def __init__(self, server: ApiServer, served: Operator) -> None:
-        self.server = server
-        self.operator = served
-        self.namespace = served.namespace
-        api = config.new_client_from_config(str(server.kubeconfig))
-        self.core = client.CoreV1Api(api)
-        self.custom = client.CustomObjectsApi(api)
-
-    def apply(self, body: Body) -> None:
-        """The user applies a manifest."""
-        text = yaml.safe_dump(body)
-        done = self.server.kubectl("apply", "-n", self.namespace, "-f", "-", input=text)
-        assert done.returncode == 0, done.stderr
+class Lab(Served):
+    """Hands to play user and kubelet of one job."""
 
     def patch_spec(self, **spec: Any) -> None:
         """The user changes the job."""
@@ -46,9 +31,7 @@ class Lab:
     @property
     def status(self) -> Body:
         """The job's status."""
-        where = ("trainingjob.dev", "v1", self.namespace, "trainingjobs", "job")
-        found: Body = self.custom.get_namespaced_custom_object(*where).get("status") or {}
-        return found
+        return self.status_of("job")
 
     @property
     def pods(self) -> dict[str, str]:
