@@ -19,6 +19,7 @@ from trainingjobs.cluster.events import Recorder
 from trainingjobs.cluster.observe import observe
 from trainingjobs.cluster.pace import Pace
 from trainingjobs.cluster.refusals import Refusals
+from trainingjobs.cluster.rolls import Rolls
 from trainingjobs.cluster.store import Key, Manifest, Store
 from trainingjobs.model.job import Invalid, TrainingJob, parse
 from trainingjobs.model.notice import Notice
@@ -43,6 +44,8 @@ class Hands:
     applier: Applier
     writer: statuses.Writer
     recorder: Recorder
+    rolls: Rolls | None = None
+    """What processes have reported; none where the roll call is off."""
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     refusals: Refusals = field(default_factory=lambda: Refusals(Backoff(), time.monotonic))
     pace: Pace = field(default_factory=lambda: Pace(time.monotonic))
@@ -105,7 +108,9 @@ class Reconciler:
         return self._decide(job, refused)
 
     def _decide(self, job: TrainingJob, problems: tuple[Problem, ...]) -> Decision:
-        seen = dataclasses.replace(observe(self._hands.store, job), problems=problems)
+        seen = dataclasses.replace(
+            observe(self._hands.store, job, self._hands.rolls), problems=problems
+        )
         return decide(job, seen, self._hands.clock(), self._site)
 
     async def _create(self, job: TrainingJob, decision: Decision) -> tuple[Problem, ...]:
@@ -196,6 +201,8 @@ class Reconciler:
         self._hands.writer.forget(uid)
         self._hands.refusals.forget(uid)
         self._hands.pace.forget(uid)
+        if self._hands.rolls is not None:
+            self._hands.rolls.forget(uid)
 
 
 def _about(job: TrainingJob) -> dict[str, str | int]:

@@ -15,18 +15,20 @@ from typing import Any
 from trainingjobs.cluster import paths, podgroups, rounds
 from trainingjobs.cluster.api import Api
 from trainingjobs.cluster.errors import ApiError
+from trainingjobs.cluster.rolls import Rolls
 from trainingjobs.cluster.shelf import version_of
 from trainingjobs.cluster.store import Key, Store
 from trainingjobs.model import gang, labels
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import Observed
+from trainingjobs.model.roll import Roll
 
 Manifest = dict[str, Any]
 
 _LOG = logging.getLogger(__name__)
 
 
-def observe(store: Store, job: TrainingJob) -> Observed:
+def observe(store: Store, job: TrainingJob, rolls: Rolls | None = None) -> Observed:
     """All that is there of the job, in a snapshot."""
     return Observed(
         pods=store.pods_of(job.uid),
@@ -34,6 +36,7 @@ def observe(store: Store, job: TrainingJob) -> Observed:
         groups=store.groups_of(job.uid),
         served=store.served,
         past=store.past_of(job.uid),
+        roll=Roll() if rolls is None else rolls.of(job.uid, job.attempt),
     )
 
 

@@ -37,3 +37,10 @@ RULES: tuple[Rule, ...] = (
     Rule("", "events", ("create", "patch")),
     *_POD_GROUPS,
 )
+
+REVIEWS: tuple[Rule, ...] = (
+    Rule("authentication.k8s.io", "tokenreviews", ("create",)),
+    Rule("authorization.k8s.io", "subjectaccessreviews", ("create",)),
+)
+"""What the roll call's service needs besides: in the whole cluster, as neither has a namespace."""
+REVIEWED = frozenset(rule.resource for rule in REVIEWS)

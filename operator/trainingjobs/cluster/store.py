@@ -157,6 +157,20 @@ class Store:
         found = () if family is None else family.pods
         return tuple(sorted(found, key=lambda pod: (pod.rank, pod.attempt)))
 
+    def home_of(self, pod_uid: str) -> str | None:
+        """The uid of the job that has this pod; it takes a look at each job."""
+        homes = (uid for uid, it in self._families.items() if it.pods.get(pod_uid) is not None)
+        return next(homes, None)
+
+    def pod(self, job_uid: str, pod_uid: str) -> tuple[Manifest, PodSeen] | None:
+        """A pod with its job's latest body, where both are there."""
+        family = self._families.get(job_uid)
+        pod = None if family is None else family.pods.get(pod_uid)
+        body = None if family is None else self._bodies.get(family.key)
+        if pod is None or body is None or body["metadata"]["uid"] != job_uid:
+            return None
+        return body, pod
+
     def past_of(self, job_uid: str) -> Past:
         """What was seen of pods of a job that may be gone by now."""
         family = self._families.get(job_uid)

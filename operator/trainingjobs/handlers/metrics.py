@@ -11,7 +11,7 @@ import prometheus_client as prometheus
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from trainingjobs.cluster.rbac import RULES
+from trainingjobs.cluster.rbac import REVIEWS, RULES
 from trainingjobs.cluster.store import Manifest, Store
 from trainingjobs.model.status import Phase
 
@@ -73,7 +73,7 @@ class Metrics:
             self.reconciles.labels(outcome)
         for result in RESULTS:
             self.finished.labels(result)
-        for rule in RULES:
+        for rule in (*RULES, *REVIEWS):
             for verb in set(rule.verbs) - _NOT_SENT:
                 self.requests.labels(verb, rule.resource, _CREATED if verb == "create" else _OK)
 

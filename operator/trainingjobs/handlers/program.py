@@ -10,30 +10,29 @@ from typing import Any
 
 import kopf
 
-from trainingjobs.cluster import paths
 from trainingjobs.cluster.api import Api
 from trainingjobs.cluster.apply import Applier
-from trainingjobs.cluster.errors import ApiError
 from trainingjobs.cluster.events import Recorder
 from trainingjobs.cluster.observe import Sweep
+from trainingjobs.cluster.rbac import REVIEWED
+from trainingjobs.cluster.rolls import Rolls
 from trainingjobs.cluster.status import Writer
 from trainingjobs.cluster.store import Key, Store
-from trainingjobs.handlers import endurance, process
+from trainingjobs.handlers import definition, endurance, process
 from trainingjobs.handlers.health import Ear, Health
 from trainingjobs.handlers.metrics import RESULTS, Metrics, phase_of
 from trainingjobs.handlers.probes import Probes
 from trainingjobs.handlers.reporter import site
 from trainingjobs.handlers.resync import Resync
+from trainingjobs.handlers.rollcall import Parts, RollCall
 from trainingjobs.handlers.watch import Doorbells
 from trainingjobs.handlers.workqueue import Queue
-from trainingjobs.model import labels
 from trainingjobs.reconcile import Hands, Reconciler
 from trainingjobs.settings import Settings
 
 _LOG = logging.getLogger(__name__)
 _CHECK_SECONDS = 5.0
 _SPARE_CONNECTIONS = 16
-_HOW_TO_INSTALL = "install it with: kubectl apply -f crds/trainingjob.yaml"
 
 
 class Program:
@@ -45,6 +44,7 @@ class Program:
         # the name that kopf finds itself has a user's in it, which not every uid has
         self._instance: Any = os.environ.get("POD_NAME") or socket.gethostname()
         self._store = Store(_now)
+        self._rolls = Rolls(_now, settings.report_rate)
         self._ear = Ear()
         self._health = Health(time.monotonic)
         self._metrics = Metrics(self._store)
@@ -52,6 +52,7 @@ class Program:
         self._queue: Queue[Key] = Queue(self._look)
         self._resync = self._lists()
         self._probes = Probes(self._health, self._metrics)
+        self._roll_call = self._listens()
         self._served = asyncio.Event()
         self._stop = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -62,6 +63,7 @@ class Program:
             "queue": self._stuck,
             "lists": self._health.rounds.missed,
             "tasks": self._dead,
+            "roll call": self._roll_call.silent,
         }
         self._metrics.depth.set_function(lambda: self._queue.depth)
 
@@ -72,6 +74,8 @@ class Program:
             OSError: when the port is taken.
         """
         await self._probes.start(self._settings.port)
+        if self._settings.report_url:
+            await self._roll_call.start(self._settings.report_port)
         # what is started before kopf is left alone by it when it stops
         self._queue.start()
         self._tasks = [asyncio.create_task(it) for it in (self._keep_true(), self._check_health())]
@@ -96,7 +100,26 @@ class Program:
             applier=Applier(self._api, self._store, settings.parallel_writes),
             writer=Writer(self._api, self._store),
             recorder=Recorder(self._api, _now, self._instance),
+            rolls=self._rolls,
         )
+
+    def _listens(self) -> RollCall:
+        parts = Parts(
+            api=self._api,
+            store=self._store,
+            rolls=self._rolls,
+            registry=self._metrics.registry,
+            wake=self._queue.wake,
+            ready=self._knows,
+            rate=self._settings.report_rate,
+        )
+        return RollCall(parts)
+
+    def _knows(self, namespace: str) -> bool:
+        """True when a pod that is unknown there is none of ours."""
+        served = self._settings.namespaces
+        elsewhere = bool(served) and namespace not in served
+        return self._served.is_set() and (elsewhere or self._resync.sweep.sees(namespace))
 
     async def _keep_true(self) -> None:
         """Keep the store in line with the API server, from the first list on."""
@@ -129,7 +152,8 @@ class Program:
 
         @kopf.on.startup(registry=registry)
         async def startup(**_: Any) -> None:
-            await self._until_served(info.server)
+            _LOG.info("talking to %s", info.server)
+            await definition.until_served(self._api)
             await self._resync.begin()
             self._health.progress.begin()
             self._served.set()
@@ -139,23 +163,6 @@ class Program:
             await self._shut_down()
 
         return registry
-
-    async def _until_served(self, server: str) -> None:
-        """Wait for the resource definition, which may be installed together with us."""
-        _LOG.info("talking to %s", server)
-        served = await self._is_served()
-        while not served:
-            await asyncio.sleep(_CHECK_SECONDS)
-            served = await self._is_served()
-
-    async def _is_served(self) -> bool:
-        name = f"{labels.PLURAL}.{labels.GROUP}"
-        try:
-            found = await self._api.request("GET", paths.JOBS_ROOT)
-        except ApiError as error:
-            _LOG.warning("no %s on this API server (%s): %s", name, error, _HOW_TO_INSTALL)
-            return False
-        return any(item["name"] == labels.PLURAL for item in found["resources"])
 
     async def _look(self, key: Key) -> float | None:
         # nothing is decided before everything that is there has been listed once
@@ -190,7 +197,8 @@ class Program:
 
     def _answered(self, verb: str, resource: str, code: int) -> None:
         self._metrics.request(verb, resource, code)
-        self._health.progress.answered(verb)
+        if resource not in REVIEWED:
+            self._health.progress.answered(verb)
 
     async def _check_health(self) -> None:
         while not self._hopeless:
@@ -208,6 +216,7 @@ class Program:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._queue.stop()
+        await self._roll_call.stop()
         await self._probes.stop()
 
 

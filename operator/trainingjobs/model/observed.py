@@ -133,7 +133,7 @@ class Observed:
     """The pod groups that this cluster knows."""
     problems: tuple[Problem, ...] = ()
     past: Past = Past()
-    roll: Roll = Roll()
+    roll: Roll = field(default_factory=Roll)
     """What the processes of the current attempt have reported."""
 
     def of(self, attempt: int) -> dict[int, PodSeen]:

@@ -1,0 +1,85 @@
+"""Answers that cost a request, kept for a while and bounded in number.
+
+Ten thousand processes show their tokens again and again, and all of a pod's at its start at
+one time: a question that is being asked is waited for, never asked twice.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+@dataclass(slots=True)
+class Bounded(Generic[Key, Value]):
+    """The values that were used last."""
+
+    size: int
+    _values: OrderedDict[Key, Value] = field(default_factory=OrderedDict)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, key: Key) -> Value | None:
+        """The value, which is kept for longer because it was asked for."""
+        if key not in self._values:
+            return None
+        self._values.move_to_end(key)
+        return self._values[key]
+
+    def put(self, key: Key, value: Value) -> Value:
+        """Keep the value; the one that nobody used for longest goes if there are too many."""
+        self._values[key] = value
+        self._values.move_to_end(key)
+        if len(self._values) > self.size:
+            self._values.popitem(last=False)
+        return value
+
+    def drop(self, key: Key) -> None:
+        """Keep it no longer."""
+        self._values.pop(key, None)
+
+
+class Memo(Generic[Key, Value]):
+    """Values, each until the moment that came with it."""
+
+    def __init__(self, size: int, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._known: Bounded[Key, tuple[Value, float]] = Bounded(size)
+        self._asked: dict[Key, asyncio.Task[Value]] = {}
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    async def get(self, key: Key, ask: Callable[[], Awaitable[tuple[Value, float]]]) -> Value:
+        """The value; `ask` tells it with the seconds for which it is true.
+
+        Whoever asked first may go away: the others still get the answer. What `ask` raises is
+        raised for all who wait, and not kept.
+        """
+        known = self._known.get(key)
+        if known is not None and self._clock() < known[1]:
+            return known[0]
+        task = self._asked.get(key)
+        if task is None:
+            task = self._asked[key] = asyncio.create_task(self._learn(key, ask))
+            task.add_done_callback(_seen)
+        return await asyncio.shield(task)
+
+    async def _learn(self, key: Key, ask: Callable[[], Awaitable[tuple[Value, float]]]) -> Value:
+        try:
+            value, seconds = await ask()
+            self._known.put(key, (value, self._clock() + seconds))
+            return value
+        finally:
+            del self._asked[key]
+
+
+def _seen(task: asyncio.Task[Value]) -> None:
+    """An error that nobody waits for any more is no error."""
+    if not task.cancelled():
+        task.exception()

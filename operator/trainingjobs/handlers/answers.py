@@ -1,0 +1,118 @@
+"""Answers that say in one short JSON object what is wrong and what to do about it.
+
+Nothing that was sent comes back but for the names of fields, cut short: an answer may end up
+in somebody's log.
+"""
+
+import asyncio
+import json
+import math
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from aiohttp import web
+from pydantic import ValidationError
+
+from trainingjobs.cluster.errors import ApiError
+from trainingjobs.cluster.gate import BusyError, Crowd
+from trainingjobs.handlers.doors import Limits
+from trainingjobs.model.report import printable
+
+_LONGEST = 300
+_ERRORS = 3
+_FIELD = 80
+_KEPT_BACK = frozenset({400, 401, 403, 404, 405, 413, 415, 429})
+_BUSY = "the operator is busy: come again"
+_SILENT = "the API server does not answer now: come again"
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class RefusedError(Exception):
+    """A request that is not served, and why."""
+
+    def __init__(self, status: int, words: str, retry_after: float | None = None) -> None:
+        super().__init__(words)
+        self.status = status
+        self.words = words
+        self.retry_after = retry_after
+
+
+def told(value: Any, status: int = 200) -> web.Response:
+    """A JSON answer."""
+    return raw(json.dumps(value).encode(), status)
+
+
+def raw(body: bytes, status: int = 200) -> web.Response:
+    """An answer that is JSON already."""
+    answer = web.Response(body=body, status=status, content_type="application/json")
+    answer.headers["Cache-Control"] = "no-store"
+    answer.headers["X-Content-Type-Options"] = "nosniff"
+    answer.force_close()
+    return answer
+
+
+def refused(refusal: RefusedError) -> web.Response:
+    """The answer to a request that is not served."""
+    answer = told({"error": printable(refusal.words)[:_LONGEST]}, refusal.status)
+    if refusal.retry_after is not None:
+        answer.headers["Retry-After"] = str(max(1, math.ceil(refusal.retry_after)))
+    if refusal.status == web.HTTPUnauthorized.status_code:
+        answer.headers["WWW-Authenticate"] = "Bearer"
+    return answer
+
+
+def what_is_wrong(error: ValidationError) -> str:
+    """The first things that are wrong, each with its field."""
+    found = error.errors(include_input=False, include_url=False, include_context=False)
+    words = [f"{_field(item['loc'])}{item['msg']}" for item in found[:_ERRORS]]
+    more = len(found) - len(words)
+    return "; ".join([*words, *([f"and {more} more"] if more else [])])
+
+
+def _field(path: tuple[int | str, ...]) -> str:
+    name = printable(".".join(map(str, path)))
+    return f"{name[:_FIELD]}: " if name else ""
+
+
+def doorkeeper(limits: Limits, done: Callable[[web.Request, int, float], None]) -> Any:
+    """The middleware that every request goes through: room, time, and errors as JSON."""
+    crowd = Crowd(limits.requests, limits.requests_of_one_address)
+
+    @web.middleware
+    async def keep(request: web.Request, handler: Handler) -> web.StreamResponse:
+        started = time.monotonic()
+        try:
+            with crowd.room(request.remote):
+                async with asyncio.timeout(limits.seconds / 2):
+                    answer = await handler(request)
+        except (RefusedError, BusyError, ApiError, TimeoutError, web.HTTPException) as error:
+            answer = refused(_refusal(error))
+            answer.headers.update(_allowed(error))
+        done(request, answer.status, time.monotonic() - started)
+        if answer.status in _KEPT_BACK:
+            await asyncio.sleep(limits.penalty)
+        return answer
+
+    return keep
+
+
+def _refusal(error: Exception) -> RefusedError:
+    match error:
+        case RefusedError():
+            return error
+        case BusyError():
+            return RefusedError(503, _BUSY, error.seconds)
+        case web.HTTPException():
+            return RefusedError(error.status, error.reason.lower())
+        case ApiError():
+            return RefusedError(503, _SILENT, 5)
+        case _:
+            return RefusedError(503, _BUSY, 2)
+
+
+def _allowed(error: Exception) -> dict[str, str]:
+    if isinstance(error, web.HTTPMethodNotAllowed):
+        return {"Allow": ", ".join(sorted(error.allowed_methods))}
+    return {}

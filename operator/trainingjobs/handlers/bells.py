@@ -1,0 +1,108 @@
+"""When a report is worth a look at its job: at once, or together with the next ones.
+
+Two hundred reports come in a second, and a look at a job reads all of its ranks. The first
+report that tells something new rings at once; what comes soon after it waits for its
+neighbours, and longer the larger the job is, so that looks never outgrow the reports.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from trainingjobs.cluster.callers import Caller
+from trainingjobs.cluster.memo import Bounded
+from trainingjobs.cluster.store import Key
+from trainingjobs.model.report import Report
+
+_REMEMBERED = 16_384
+_SMALL = 100
+"""Nobody waits for the neighbours in so small a world."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rhythm:
+    """The seconds between two looks: at least these, and so many for each rank and each job."""
+
+    least: float
+    ranks: float
+    jobs: float
+
+    def gap(self, ranks: int, jobs: int) -> float:
+        return max(self.least, ranks / self.ranks, jobs / self.jobs)
+
+
+_URGENT = _Rhythm(0.2, 2000, 200)
+_NEWS = _Rhythm(2, 500, 50)
+_PROGRESS = _Rhythm(5, 200, 20)
+
+
+def gap(caller: Caller, before: Report | None, now: Report, jobs: int) -> float | None:
+    """Seconds that may have to pass between two looks for this news; None where it is none."""
+    ranks = caller.size * caller.processes
+    rhythm = _rhythm(before, now, small=ranks <= _SMALL)
+    return None if rhythm is None else rhythm.gap(ranks, jobs)
+
+
+def _rhythm(before: Report | None, now: Report, *, small: bool) -> _Rhythm | None:
+    if now.error is not None and (before is None or before.error is None):
+        return _URGENT
+    if before is None or now.stage is not before.stage:
+        return _URGENT if small else _NEWS
+    if _state(now) != _state(before):
+        return _NEWS
+    return _PROGRESS if _motion(now) != _motion(before) else None
+
+
+def _state(report: Report) -> tuple[Any, ...]:
+    """What changes a few times in a process's life."""
+    data, model, told = report.data, report.model, report.told
+    return (
+        *(report.rank, report.world_size, report.launcher, report.device, report.destroyed),
+        *(data.sampler, data.fingerprint, data.epoch_set, model.wrapper, model.exchange),
+        *(told.sharded, told.wrapped),
+    )
+
+
+def _motion(report: Report) -> tuple[Any, ...]:
+    """What changes all the time while all is well."""
+    place = report.frames[0] if report.frames else None
+    told = report.told
+    return (
+        *(report.steps, report.waits_in, report.sequence, report.checksum, place),
+        *(report.data.epochs, told.step, told.total, told.epoch),
+    )
+
+
+class Bells:
+    """One for each job."""
+
+    def __init__(self, wake: Callable[[Key], None]) -> None:
+        self._wake = wake
+        self._rang: Bounded[Key, float] = Bounded(_REMEMBERED)
+        self._timers: dict[Key, asyncio.TimerHandle] = {}
+
+    def ring(self, key: Key, gap_seconds: float) -> None:
+        """Have the job looked at: now, or when so much time has passed since the last look."""
+        loop = asyncio.get_running_loop()
+        due = (self._rang.get(key) or float("-inf")) + gap_seconds
+        timer = self._timers.get(key)
+        if timer is not None and timer.when() <= due:
+            return
+        if timer is not None:
+            self._timers.pop(key).cancel()
+        if due <= loop.time():
+            self._now(key)
+        else:
+            self._timers[key] = loop.call_at(due, self._now, key)
+
+    def stop(self) -> None:
+        """Ring no more."""
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+
+    def _now(self, key: Key) -> None:
+        self._timers.pop(key, None)
+        self._rang.put(key, asyncio.get_running_loop().time())
+        self._wake(key)

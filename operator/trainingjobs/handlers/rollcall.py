@@ -1,0 +1,140 @@
+"""The roll call's service put together: reports in, status out, on a port of its own.
+
+It is no part of what keeps jobs alive. Where it is off, or where no pod can reach it, jobs are
+run as if nobody had ever thought of it.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import prometheus_client as prometheus
+from aiohttp import web
+
+from trainingjobs.cluster.api import Api
+from trainingjobs.cluster.callers import Callers
+from trainingjobs.cluster.gate import Crowd, Gate
+from trainingjobs.cluster.passes import Passes
+from trainingjobs.cluster.reviews import Reviews
+from trainingjobs.cluster.rolls import Rolls
+from trainingjobs.cluster.store import Key, Store
+from trainingjobs.handlers import reports, standings
+from trainingjobs.handlers.answers import doorkeeper, raw
+from trainingjobs.handlers.bells import Bells
+from trainingjobs.handlers.doors import Limits, Site
+from trainingjobs.handlers.tallies import Tallies
+from trainingjobs.model.finding import Diagnosis, RankStanding
+from trainingjobs.model.job import TrainingJob
+from trainingjobs.model.observed import Observed
+from trainingjobs.model.report import MAX_BODY
+from trainingjobs.schema import service
+
+_QUESTIONS = 20.0
+"""Tokens and permissions of people that are asked about in a second."""
+_ASKING = 64
+_ASKING_FOR_ONE = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What the service is made of."""
+
+    api: Api
+    store: Store
+    rolls: Rolls
+    registry: prometheus.CollectorRegistry
+    wake: Callable[[Key], None]
+    ready: Callable[[str], bool]
+    rate: float
+    limits: Limits = field(default_factory=Limits)
+
+
+class RollCall:
+    """The service."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._tallies = Tallies(parts.registry, lambda: parts.rolls.heard)
+        self._bells = Bells(parts.wake)
+        self._site: Site | None = None
+        self._document = service.text().encode()
+
+    async def start(self, port: int, host: str | None = None) -> int:
+        """Serve; the port.
+
+        Raises:
+            OSError: when the port is taken.
+        """
+        self._site = Site(self._app(), self._parts.limits)
+        return await self._site.start(port, host)
+
+    async def stop(self) -> None:
+        """Serve no more."""
+        self._bells.stop()
+        if self._site is not None:
+            await self._site.stop()
+
+    def silent(self) -> str | None:
+        """What is wrong with it; nothing where it was never asked to serve."""
+        if self._site is None or self._site.serving:
+            return None
+        return "nobody listens on the port of the roll call"
+
+    def _app(self) -> web.Application:
+        parts = self._parts
+        keep = doorkeeper(parts.limits, self._count)
+        app = web.Application(client_max_size=MAX_BODY, middlewares=[keep])
+        app.router.add_post(reports.PATH, self._reports().take)
+        app.router.add_get(standings.PATH, self._standings().tell, allow_head=False)
+        app.router.add_get(service.PATH, self._describe, allow_head=False)
+        return app
+
+    def _reports(self) -> reports.Reports:
+        parts = self._parts
+        gate = Gate(parts.rate / 2, Crowd(8 * _ASKING, _ASKING_FOR_ONE), time.monotonic)
+        return reports.Reports(
+            passes=Passes(Reviews(parts.api), gate, time.monotonic, time.time),
+            callers=Callers(parts.store, time.monotonic),
+            rolls=parts.rolls,
+            allowance=reports.Allowance(time.monotonic),
+            ring=self._bells.ring,
+            ready=parts.ready,
+            body_seconds=parts.limits.body_seconds,
+        )
+
+    def _standings(self) -> standings.Standings:
+        parts = self._parts
+        sources = standings.Sources(
+            store=parts.store, rolls=parts.rolls, diagnose=heard, now=lambda: datetime.now(UTC)
+        )
+        gate = Gate(_QUESTIONS, Crowd(_ASKING, _ASKING_FOR_ONE), time.monotonic)
+        return standings.Standings(sources, Reviews(parts.api), gate, time.monotonic)
+
+    async def _describe(self, _: web.Request) -> web.Response:
+        return raw(self._document)
+
+    def _count(self, request: web.Request, code: int, seconds: float) -> None:
+        resource = request.match_info.route.resource
+        path = "" if resource is None else resource.canonical
+        route = {reports.PATH: "reports", standings.PATH: "trainingjobs"}.get(path, "other")
+        self._tallies.count(route, code, seconds)
+
+
+def heard(_job: TrainingJob, seen: Observed, _now: datetime) -> Diagnosis:
+    """What the processes say of themselves, until somebody makes sense of it."""
+    pods = {pod.uid: pod for pod in seen.pods}
+    ranks = [
+        RankStanding(
+            rank=entry.report.rank,
+            instance=entry.instance,
+            pod=pods[entry.pod_uid].name if entry.pod_uid in pods else "",
+            stage=entry.report.stage,
+            step=entry.report.steps,
+            rate=entry.report.rate,
+            waits_in=entry.report.waits_in,
+        )
+        for entry in seen.roll.entries
+        if entry.report.rank is not None
+    ]
+    return Diagnosis(ranks=tuple(sorted(ranks, key=lambda it: it.rank)))

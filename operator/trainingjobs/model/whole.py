@@ -1,0 +1,71 @@
+"""The whole status of a job as the operator's own HTTP service tells it: every rank of it."""
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import Field
+
+from trainingjobs.model.base import Model
+from trainingjobs.model.finding import Diagnosis, Finding, Kind, RankStanding
+from trainingjobs.model.report import Stage
+
+
+class Rank(Model):
+    """Where one rank stands."""
+
+    rank: int
+    instance: int = Field(description="Number of its pod in the group; 0 is the master.")
+    pod: str
+    node: str | None = None
+    stage: Stage | None = Field(default=None, description="Null while nothing was heard of it.")
+    since: datetime | None = Field(default=None, description="When it came to this stage.")
+    step: int = 0
+    rate: float = Field(default=0, description="Steps per second, lately.")
+    line: str | None = Field(default=None, description="The user's innermost line: train.py:12.")
+    waits_in: str | None = Field(default=None, description="The collective that it is in.")
+    silent: bool = Field(default=False, description="True when a report is long overdue.")
+
+
+class Found(Model):
+    """One thing that is wrong, and what to do."""
+
+    type: Kind
+    ranks: list[int] = Field(description="The guilty global ranks, ascending.")
+    message: str
+    line: str | None = None
+
+
+class Whole(Model):
+    """The status on the resource, and what does not fit there."""
+
+    status: dict[str, Any] = Field(description="See kubectl explain trainingjob.status.")
+    ranks: list[Rank]
+    findings: list[Found] = Field(description="The gravest first.")
+
+
+class Refused(Model):
+    """Why a request was not served, and what to do about it."""
+
+    error: str
+
+
+def whole(status: dict[str, Any], diagnosis: Diagnosis) -> Whole:
+    """All that is known of a job."""
+    return Whole(
+        status=status,
+        ranks=[_rank(it) for it in diagnosis.ranks],
+        findings=[_found(it) for it in diagnosis.findings],
+    )
+
+
+def _rank(standing: RankStanding) -> Rank:
+    return Rank(**{name: getattr(standing, name) for name in Rank.model_fields})
+
+
+def _found(finding: Finding) -> Found:
+    return Found(
+        type=finding.kind,
+        ranks=list(finding.ranks),
+        message=finding.message,
+        line=finding.line,
+    )
