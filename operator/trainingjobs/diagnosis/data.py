@@ -1,0 +1,109 @@
+"""Do the ranks divide the data, and is it shuffled anew in each epoch?
+
+Ranks that read the same data may do so rightly (tensor or pipeline parallel), so only a group
+that is known to train replicas, or to exchange nothing at all, can have forgotten the sampler.
+"""
+
+from collections.abc import Sequence
+
+from trainingjobs.diagnosis import words
+from trainingjobs.diagnosis.outcome import Outcome
+from trainingjobs.diagnosis.ranks import Group, Speaker
+from trainingjobs.model.finding import Fact, Finding, Kind
+from trainingjobs.model.report import Data, Exchange, Report
+from trainingjobs.model.text import cut
+
+SAMPLER = "DistributedSampler"
+BY_HAND = "ShardedByHand"
+TOLD = "ToldByScript"
+UNDECIDED = "NotKnown"
+_STEPS = 3
+_EPOCHS = 2
+
+
+def sharded(group: Group) -> Outcome:
+    """What is known of how the data is divided."""
+    speakers = group.speakers
+    if group.world == 1 or not speakers or any(s.report.steps < _STEPS for s in speakers):
+        return Outcome()
+    if any(speaker.report.told.sharded for speaker in speakers):
+        return _fact(truth=True, reason=TOLD)
+    return _by_sampler(group, speakers)
+
+
+def _by_sampler(group: Group, speakers: Sequence[Speaker]) -> Outcome:
+    samplers = {speaker.report.data.sampler for speaker in speakers}
+    if samplers == {None}:
+        return Outcome()
+    if samplers == {"distributed"}:
+        return _fact(truth=True, reason=SAMPLER)
+    if samplers == {"default"} and _differ([speaker.report.data for speaker in speakers]):
+        return _fact(truth=True, reason=BY_HAND)
+    if samplers <= {"default", "distributed"} and _alike(speakers):
+        return _unsharded(group)
+    return _fact(truth=None, reason=UNDECIDED)
+
+
+def epochs(group: Group) -> Outcome:
+    """Whether the sampler is told of each epoch."""
+    same = [speaker for speaker in group.speakers if _forgets(speaker.report.data)]
+    if not same:
+        return Outcome()
+    lines = same[0].report.lines
+    there = (
+        f" before the loop over the loader of {words.clip(lines.loader)}" if lines.loader else ""
+    )
+    said = (
+        f"every epoch has the same order in {words.several([s.number for s in same])}: call the "
+        f"DistributedSampler's set_epoch(epoch){there}"
+    )
+    numbers = tuple(speaker.number for speaker in same)
+    line = lines.sampler or lines.loader
+    return Outcome(
+        findings=(Finding(kind=Kind.EPOCH, ranks=numbers, message=cut(said), line=line),)
+    )
+
+
+def _fact(*, truth: bool | None, reason: str) -> Outcome:
+    return Outcome(fact=Fact(truth=truth, reason=reason))
+
+
+def _differ(data: Sequence[Data]) -> bool:
+    """True when no two ranks are known to read data that looks alike."""
+    prints = [item.fingerprint for item in data]
+    return len(data) > 1 and None not in prints and len(set(prints)) == len(prints)
+
+
+def _alike(speakers: Sequence[Speaker]) -> bool:
+    """True when replicas that should divide the data are seen to read the same."""
+    plain = [speaker.report for speaker in speakers if speaker.report.data.sampler == "default"]
+    looks = {(report.data.samples, report.data.fingerprint) for report in plain}
+    known = len(looks) == 1 and None not in next(iter(looks))
+    return known and len(speakers) > 1 and all(map(_replica, plain))
+
+
+def _replica(report: Report) -> bool:
+    model = report.model
+    apart = model.exchange in {Exchange.NONE, Exchange.LITTLE}
+    return model.wrapper is not None or apart
+
+
+def _unsharded(group: Group) -> Outcome:
+    plain = [s for s in group.speakers if s.report.data.sampler == "default"]
+    numbers = [speaker.number for speaker in plain]
+    report = plain[0].report
+    line = report.lines.loader
+    who = f"each of {group.world} ranks" if len(plain) == group.world else words.several(numbers)
+    verb = "train" if len(plain) > 1 and len(plain) < group.world else "trains"
+    said = (
+        f"{who} {verb} on all {report.data.samples} samples: give the DataLoader"
+        f"{f' at {words.clip(line)}' if line else ''} a DistributedSampler"
+    )
+    finding = Finding(kind=Kind.UNSHARDED, ranks=tuple(numbers), message=cut(said), line=line)
+    fact = Fact(truth=False, reason=Kind.UNSHARDED.value, message=finding.message)
+    return Outcome(fact=fact, findings=(finding,))
+
+
+def _forgets(data: Data) -> bool:
+    repeats = data.shuffle and data.epochs >= _EPOCHS
+    return data.sampler == "distributed" and repeats and not data.epoch_set

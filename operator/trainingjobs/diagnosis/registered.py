@@ -1,0 +1,167 @@
+"""Have all ranks joined the group? If not: which are missing, where they stand, and why.
+
+What is not heard of is not missing for that alone: its reports may be blocked. A group that
+trains with its gradients exchanged, or whose master came through, is whole.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from trainingjobs.diagnosis import absence, words
+from trainingjobs.diagnosis.outcome import Outcome
+from trainingjobs.diagnosis.ranks import Group, Speaker
+from trainingjobs.diagnosis.stages import arrived, bound, trains
+from trainingjobs.model import names
+from trainingjobs.model.finding import Fact, Finding, Kind
+from trainingjobs.model.report import Stage
+from trainingjobs.model.spec import Framework
+from trainingjobs.model.text import cut
+
+ALL_JOINED = "AllRanksJoined"
+JOINING = "RanksJoining"
+"""All are there, and the process group forms."""
+NOBODY = "NoRankJoinsYet"
+NO_GROUP = "NoProcessGroup"
+PATIENCE = timedelta(seconds=30)
+"""How long ranks may wait for the others before that is a finding."""
+
+
+def registered(group: Group) -> Outcome:
+    """What is known of the process group."""
+    there = [speaker for speaker in group.speakers if arrived(speaker.report)]
+    if not there:
+        return _nobody(group)
+    strangers = _strangers(group)
+    if strangers:
+        return _apart(group, strangers)
+    missing = _missing(group)
+    if not missing:
+        return Outcome(fact=Fact(truth=True, reason=ALL_JOINED, message=_all(group)))
+    absent = [number for number in missing if not _arrived(group, number)]
+    if absent:
+        return _absent(group, absent, min(speaker.since for speaker in there))
+    return _unconnected(group, missing)
+
+
+def whole(group: Group) -> bool:
+    """True when what was heard proves that every rank has joined, heard of or not."""
+    return any(
+        (speaker.number == names.MASTER_RANK or (trains(report) and bound(report)))
+        and group.belongs(speaker)
+        for speaker in group.speakers
+        for report in (speaker.report,)
+    )
+
+
+def _missing(group: Group) -> list[int]:
+    """Ranks that are not known to have joined."""
+    proven = whole(group)
+    found = []
+    for number in range(group.world):
+        speaker = group.by_number.get(number)
+        if proven and (speaker is None or speaker.silent):
+            continue
+        if speaker is None or not group.belongs(speaker):
+            found.append(number)
+    return found
+
+
+def _arrived(group: Group, number: int) -> bool:
+    speaker = group.by_number.get(number)
+    return speaker is not None and speaker.report.stage is Stage.JOINING and not speaker.gone
+
+
+def _all(group: Group) -> str:
+    unheard = [number for number in range(group.world) if number not in group.by_number]
+    said = f", though {words.several(unheard)} cannot be heard" if unheard else ""
+    return f"all {group.world} ranks joined{said}"
+
+
+def _nobody(group: Group) -> Outcome:
+    """Nobody has called init_process_group: known only where one is to be expected."""
+    expected = group.world > 1 and group.job.spec.framework is Framework.PYTORCH
+    running = [group.pods[i].running for i in range(group.job.size) if i in group.pods]
+    if not (expected and group.live and len(running) == group.job.size and all(running)):
+        return Outcome()
+    if all(trains(speaker.report) for speaker in group.live):
+        said = f"the script trains without a process group in {len(group.speakers)} ranks"
+        return Outcome(fact=Fact(truth=None, reason=NO_GROUP, message=said))
+    said = f"0 of {group.world} ranks joined: {words.together(group.live)}"
+    return Outcome(fact=Fact(truth=False, reason=NOBODY, message=cut(said)))
+
+
+def _strangers(group: Group) -> list[Speaker]:
+    """Ranks whose process group is not the job's: each pod may train alone."""
+    return [
+        speaker
+        for speaker in group.speakers
+        if (size := speaker.report.world_size) is not None
+        and size < group.job.size
+        and arrived(speaker.report)
+    ]
+
+
+def _apart(group: Group, strangers: Sequence[Speaker]) -> Outcome:
+    numbers = [speaker.number for speaker in strangers]
+    first = strangers[0].report
+    line = first.lines.init
+    there = f" at {words.clip(line)}" if line else ""
+    said = (
+        f"{words.named(group, numbers)} joined a process group of {first.world_size}, not of "
+        f"{group.world}: let init_process_group{there} take rank and world size from the "
+        "environment"
+    )
+    finding = Finding(kind=Kind.MISSING, ranks=tuple(numbers), message=cut(said), line=line)
+    return Outcome(
+        fact=Fact(truth=False, reason=Kind.MISSING.value, message=finding.message),
+        findings=(finding,),
+    )
+
+
+def _absent(group: Group, absent: Sequence[int], waiting: datetime) -> Outcome:
+    """Some have not come to init_process_group while others wait there."""
+    here = group.world - len(absent)
+    said = (
+        f"{here} of {group.world} ranks joined, missing {words.compact(absent)}: "
+        f"{absence.reasons(group, absent)}"
+    )
+    speaker = group.by_number.get(absent[0])
+    line = absence.own_line(speaker) if speaker else None
+    return _told(
+        group,
+        Kind.MISSING,
+        Finding(kind=Kind.MISSING, ranks=tuple(absent), message=cut(said), line=line),
+        waiting + PATIENCE,
+    )
+
+
+def _unconnected(group: Group, missing: Sequence[int]) -> Outcome:
+    """All have come, and some do not come through."""
+    stuck = [speaker for speaker in map(group.by_number.get, missing) if speaker is not None]
+    due = max(speaker.since for speaker in stuck) + PATIENCE
+    workers = [speaker.number for speaker in stuck if speaker.number != names.MASTER_RANK]
+    guilty = workers or [names.MASTER_RANK]
+    if group.now < due:
+        said = f"all {group.world} ranks are in init_process_group"
+        fact = Fact(truth=False, reason=JOINING, message=said)
+        return Outcome(fact=fact, moments=(due,))
+    line = stuck[-1].report.lines.init
+    master = f"{group.pod_name(names.MASTER_RANK)}.{names.service(group.job.name)}"
+    said = (
+        f"{words.named(group, guilty)} {'is' if len(guilty) == 1 else 'are'} in "
+        f"init_process_group{f' at {words.clip(line)}' if line else ''} since "
+        f"{words.minute(due - PATIENCE)} and cannot resolve or reach "
+        f"{master}:{group.job.spec.port}, or another rank: look at NetworkPolicies, sidecars and "
+        "GLOO_SOCKET_IFNAME"
+    )
+    finding = Finding(kind=Kind.MISSING, ranks=tuple(guilty), message=cut(said), line=line)
+    return _told(group, Kind.MISSING.value, finding, due)
+
+
+def _told(group: Group, reason: str, finding: Finding, due: datetime) -> Outcome:
+    """The condition says it at once, the finding when it has lasted."""
+    return Outcome(
+        fact=Fact(truth=False, reason=reason, message=finding.message),
+        findings=(finding,) if group.now >= due else (),
+        moments=(due,),
+    )

@@ -1,0 +1,50 @@
+"""The stacks of all ranks as one text: those that are alike are told once, the guilty first."""
+
+from collections.abc import Collection, Sequence
+
+from trainingjobs.diagnosis import words
+from trainingjobs.diagnosis.ranks import Group, Speaker
+from trainingjobs.model import ranks
+from trainingjobs.model.report import Frame
+
+_MAX_STACKS = 64
+_MAX_TEXT = 200_000
+"""Characters: a ConfigMap holds a megabyte, and a character takes up to four."""
+
+
+def stacks(group: Group, guilty: Collection[int]) -> str:
+    """All ranks' stacks."""
+    groups = words.gathered(group.speakers, _stack)
+    groups.sort(key=lambda own: not any(speaker.number in guilty for speaker in own))
+    told = [_told(own) for own in groups[:_MAX_STACKS]]
+    rest = sum(map(len, groups[_MAX_STACKS:]))
+    unheard = [number for number in range(group.world) if number not in group.by_number]
+    told += [f"{rest} more ranks, each at another place\n"] if rest else []
+    told += [f"{_ranks(unheard)}: not heard of\n"] if unheard else []
+    return "\n".join(told)[:_MAX_TEXT]
+
+
+def _stack(speaker: Speaker) -> tuple[object, ...]:
+    report = speaker.report
+    frames = ((frame.file, frame.line, frame.function) for frame in report.frames)
+    return (report.waits_in, speaker.silent, report.stage, *frames)
+
+
+def _told(own: Sequence[Speaker]) -> str:
+    first = own[0].report
+    numbers = [speaker.number for speaker in own]
+    state = first.waits_in or first.stage.value
+    silent = ", silent" if own[0].silent else ""
+    steps = ranks.compact({speaker.report.steps for speaker in own}).replace(",", ", ")
+    count = "steps" if len({speaker.report.steps for speaker in own}) > 1 else "step"
+    frames = "".join(f"  {_frame(frame)}\n" for frame in first.frames)
+    return f"{_ranks(numbers)} ({state}{silent}, {count} {steps}):\n{frames or '  no stack'}"
+
+
+def _frame(frame: Frame) -> str:
+    return f"{frame.file}:{frame.line} {frame.function}"
+
+
+def _ranks(numbers: Sequence[int]) -> str:
+    many = "s" if len(numbers) > 1 else ""
+    return f"rank{many} {ranks.compact(numbers).replace(',', ', ')}"

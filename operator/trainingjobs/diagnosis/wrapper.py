@@ -1,0 +1,74 @@
+"""Are the replicas bound together, or does each train for itself?"""
+
+from collections.abc import Sequence
+
+from trainingjobs.diagnosis import words
+from trainingjobs.diagnosis.data import TOLD, UNDECIDED
+from trainingjobs.diagnosis.outcome import Outcome
+from trainingjobs.diagnosis.ranks import Group, Speaker
+from trainingjobs.diagnosis.stages import joined
+from trainingjobs.model.finding import Fact, Finding, Kind
+from trainingjobs.model.report import Exchange, Report
+from trainingjobs.model.text import cut
+
+_STEPS = 20
+_APART = frozenset({Exchange.NONE, Exchange.LITTLE})
+
+
+def wrapped(group: Group) -> Outcome:
+    """What is known of the model's wrapper."""
+    speakers = group.speakers
+    if group.world == 1 or not speakers:
+        return Outcome()
+    if any(speaker.report.told.wrapped for speaker in speakers):
+        return Outcome(fact=Fact(truth=True, reason=TOLD))
+    bare = [speaker for speaker in speakers if speaker.report.model.wrapper is None]
+    if not bare:
+        name = speakers[0].report.model.wrapper or ""
+        return Outcome(fact=Fact(truth=True, reason=_reason(name), message=words.clip(name)))
+    if any(speaker.report.steps < _STEPS for speaker in bare):
+        return Outcome()
+    if all(_apart(speaker.report) for speaker in bare):
+        return _unwrapped(group, bare)
+    exchanges = {speaker.report.model.exchange for speaker in bare}
+    return Outcome(
+        fact=Fact(truth=None, reason=UNDECIDED, message=_undecided(exchanges)),
+    )
+
+
+def _reason(name: str) -> str:
+    return {"DistributedDataParallel": "DistributedDataParallel"}.get(name, "Wrapped")
+
+
+def _apart(report: Report) -> bool:
+    return report.model.exchange in _APART
+
+
+def _undecided(exchanges: set[Exchange]) -> str:
+    if Exchange.MUCH in exchanges:
+        return "no wrapper, but the ranks exchange as much as gradients averaged by hand would be"
+    return ""
+
+
+def _unwrapped(group: Group, bare: Sequence[Speaker]) -> Outcome:
+    numbers = [speaker.number for speaker in bare]
+    report = bare[0].report
+    line = report.lines.step
+    before = f" before {words.clip(line)}" if line else ""
+    said = f"{_who(group, bare)}: {_advice(bare)}{before}"
+    finding = Finding(kind=Kind.UNWRAPPED, ranks=tuple(numbers), message=cut(said), line=line)
+    fact = Fact(truth=False, reason=Kind.UNWRAPPED.value, message=finding.message)
+    return Outcome(fact=fact, findings=(finding,))
+
+
+def _who(group: Group, bare: Sequence[Speaker]) -> str:
+    if len(bare) == len(group.speakers):
+        return f"the replicas of {group.world} ranks train apart"
+    numbers = words.several([speaker.number for speaker in bare])
+    return f"{numbers} {'trains' if len(bare) == 1 else 'train'} apart from the others"
+
+
+def _advice(bare: Sequence[Speaker]) -> str:
+    if any(joined(speaker.report) for speaker in bare):
+        return "wrap the model in DistributedDataParallel"
+    return "call init_process_group and wrap the model in DistributedDataParallel"
