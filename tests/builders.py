@@ -6,6 +6,8 @@ from typing import Any
 
 from trainingjobs.model.job import TrainingJob, parse
 from trainingjobs.model.observed import Exit, Observed, PodSeen, ServiceSeen, Waiting
+from trainingjobs.model.report import Report, Stage
+from trainingjobs.model.roll import Entry
 from trainingjobs.model.site import Site
 from trainingjobs.model.status import Status
 
@@ -106,3 +108,24 @@ def starting(rank: int, *, reason: str = "", message: str = "", attempt: int = 1
 def seen(*pods: PodSeen, service: ServiceSeen | None = SERVICE, **others: Any) -> Observed:
     """What is there."""
     return Observed(pods=pods, service=service, **others)
+
+
+def heard(
+    rank: int | None,
+    *,
+    attempt: int = 1,
+    received: float = 0,
+    instance: int | None = None,
+    **said: Any,
+) -> Entry:
+    """A report that came in; a process of its own for each rank, unless it is said."""
+    of = (rank or 0) if instance is None else instance
+    report: dict[str, Any] = {"process": f"p{rank}", "rank": rank, "stage": Stage.STEPPING, **said}
+    return Entry(
+        instance=of,
+        pod_uid=f"pod-{attempt}-{of}",
+        received=at(received),
+        first=at(received - 30),
+        interval=timedelta(seconds=5),
+        report=Report(version=1, **report),
+    )

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import Observed, PodSeen
+from trainingjobs.model.site import Site
 from trainingjobs.plan.cause import Cause, first_cause, succeeded
 from trainingjobs.status import conditions
 from trainingjobs.status.standing import succeeded_ranks
@@ -18,6 +19,7 @@ class Case:
     job: TrainingJob
     seen: Observed
     now: datetime
+    site: Site
 
     @cached_property
     def pods(self) -> dict[int, PodSeen]:
@@ -48,4 +50,5 @@ class Case:
         """What ended the attempt, if anything did."""
         living = {rank: pod for rank, pod in self.pods.items() if rank not in self.done}
         times = self.seen.past.vanished_in(self.job.attempt)
-        return first_cause(self.job, living, {rank: times.get(rank) for rank in self.lost})
+        lost = {rank: times.get(rank) for rank in self.lost}
+        return first_cause(self.job, living, lost, self.seen.roll)

@@ -1,20 +1,23 @@
 """Which rank ended an attempt: the first to fall, not the first that was seen.
 
 When one rank dies the others die of it, within the same second and often reported earlier.
-So the containers' own finish times decide; within one second (the resolution of these
-times) a rank that complains of a lost peer comes after one that does not.
+So the containers' own finish times decide, or the time of the exception where the process told
+of one; within one second (the resolution of these times) a rank that complains of a lost peer
+comes after one that does not.
 """
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 
 from trainingjobs.model import names, ranks
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import PodSeen
-from trainingjobs.model.status import MAX_MESSAGE, Attempt, Failure
+from trainingjobs.model.roll import Roll
+from trainingjobs.model.status import Attempt, Failure
+from trainingjobs.plan.uncaught import Uncaught, lost_peer, told, uncaught
 
 SETTLE = timedelta(seconds=1.5)
 """How long the news of a failure may lag behind the news of what it caused."""
@@ -23,11 +26,6 @@ SKEW = timedelta(seconds=5)
 """How far a node's clock may be behind the API server's: the one tells when a container ended,
 the other when its pod was told to go."""
 
-_LOST_PEER = re.compile(
-    r"connection (reset|closed|refused)|closed by peer|broken pipe|socket closed|recvvalue failed"
-    r"|remote process exited|nccl.{0,40}(abort|timeout|remote)|peer.{0,20}(gone|lost|down)",
-    re.IGNORECASE,
-)
 _DIGITS = re.compile(r"\d+")
 _END = datetime.max.replace(tzinfo=UTC)
 """What vanished while nobody looked comes after what is known to have failed."""
@@ -39,10 +37,15 @@ class Cause:
 
     failure: Failure
     disruption: bool
+    exception: Uncaught | None = None
+    """What its process said before it died."""
 
 
 def first_cause(
-    job: TrainingJob, pods: Mapping[int, PodSeen], lost: Mapping[int, datetime | None]
+    job: TrainingJob,
+    pods: Mapping[int, PodSeen],
+    lost: Mapping[int, datetime | None],
+    roll: Roll,
 ) -> Cause | None:
     """The first cause among the attempt's pods and its lost ranks; None while all is well.
 
@@ -50,17 +53,17 @@ def first_cause(
         job: whose attempt it is.
         pods: the pods that are there, by rank.
         lost: ranks whose pods are gone, with the time where it was seen.
+        roll: what their processes have said.
     """
-    gone = [_gone(job, rank, time) for rank, time in lost.items()]
-    fallen = [_fallen(pod) for pod in pods.values() if _has_fallen(pod)]
-    candidates = sorted([*gone, *fallen], key=_order)
-    if not candidates:
+    down = [pod for pod in pods.values() if _has_fallen(pod)]
+    if not down and not lost:
         return None
-    first, *later = candidates
+    said = uncaught(roll)
+    fallen = [_fallen(pod, said.get(pod.rank)) for pod in down]
+    gone = [_gone(names.pod(job.name, rank), rank, lost[rank], said.get(rank)) for rank in lost]
+    first, *later = sorted([*gone, *fallen], key=_order)
     victims = ranks.compact(cause.failure.rank for cause in later)
-    return Cause(
-        failure=first.failure.model_copy(update={"victims": victims}), disruption=first.disruption
-    )
+    return replace(first, failure=first.failure.model_copy(update={"victims": victims}))
 
 
 def unsettled(pods: Mapping[int, PodSeen], now: datetime) -> datetime | None:
@@ -115,18 +118,19 @@ def _told_to_go(pod: PodSeen) -> bool:
     return finished is None or finished >= pod.deletion_requested - SKEW
 
 
-def _fallen(pod: PodSeen) -> Cause:
+def _fallen(pod: PodSeen, exception: Uncaught | None) -> Cause:
     disruption = pod.disruption is not None or _told_to_go(pod)
     finished = pod.exit.finished if pod.exit else None
     return Cause(
         disruption=disruption,
+        exception=exception,
         failure=Failure(
             rank=pod.rank,
             pod=pod.name,
             node=pod.node,
             exit_code=pod.exit.code if pod.exit else None,
             reason=_reason(pod, disruption=disruption),
-            message=(pod.exit.message if pod.exit else "")[-MAX_MESSAGE:],
+            message=told(pod.exit.message if pod.exit else "", exception),
             time=pod.deletion_requested if disruption else finished,
         ),
     )
@@ -138,22 +142,26 @@ def _reason(pod: PodSeen, *, disruption: bool) -> str:
     return (pod.exit.reason if pod.exit else "") or "Error"
 
 
-def _gone(job: TrainingJob, rank: int, time: datetime | None) -> Cause:
+def _gone(name: str, rank: int, time: datetime | None, exception: Uncaught | None) -> Cause:
+    """A pod that is not there any more; one that had failed by itself before is no disruption."""
+    failed = exception is not None and not lost_peer(exception.words)
     failure = Failure(
         rank=rank,
-        pod=names.pod(job.name, rank),
-        reason="Gone",
-        message="the pod no longer exists",
-        time=time,
+        pod=name,
+        reason="Error" if failed else "Gone",
+        message=told("the pod no longer exists", exception),
+        time=exception.time.replace(microsecond=0) if exception and failed else time,
     )
-    return Cause(failure=failure, disruption=True)
+    return Cause(failure=failure, disruption=not failed, exception=exception)
 
 
-def _order(cause: Cause) -> tuple[datetime, bool, bool, int]:
-    failure = cause.failure
+def _order(cause: Cause) -> tuple[datetime, bool, bool, datetime, int]:
+    failure, exception = cause.failure, cause.exception
+    raised = _END if exception is None or cause.disruption else exception.time
     return (
-        (failure.time or _END).replace(microsecond=0),
+        min(failure.time or _END, raised).replace(microsecond=0),
         not cause.disruption,
-        _LOST_PEER.search(failure.message) is not None,
+        lost_peer(failure.message if exception is None else exception.words),
+        raised,
         failure.rank,
     )

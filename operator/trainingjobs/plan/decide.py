@@ -32,19 +32,19 @@ def decide(job: TrainingJob, seen: Observed, now: datetime, site: Site) -> Decis
         return Decision(status=job.status)
     if job.status.finished:
         return _finished(job, seen, now)
-    case = Case(job, seen, now)
+    case = Case(job, seen, now, site)
     news = _news_to_come(case)
     if news is not None:
         return Decision(status=job.status, wake_at=news)
     verdict = judge(case)
     status = report(job, seen, verdict, now)
     runs = verdict.step is Step.RUN
-    create = _missing(case, site) if runs and not seen.problems else ()
+    create = _missing(case) if runs and not seen.problems else ()
     return Decision(
         status=status,
-        check=_samples(case, site) if create and not (seen.service or case.pods) else (),
+        check=_samples(case) if create and not (seen.service or case.pods) else (),
         change=(*podgroup.changed(case), *service.changed(case)) if runs else (),
-        offer=_offered(case, create, site),
+        offer=_offered(case, create),
         create=create,
         delete=_unwanted(case, verdict),
         delete_groups=podgroup.unwanted(case, verdict.step),
@@ -62,28 +62,29 @@ def _news_to_come(case: Case) -> datetime | None:
     return cause.unsettled(case.pods, case.now)
 
 
-def _missing(case: Case, site: Site) -> tuple[Manifest, ...]:
+def _missing(case: Case) -> tuple[Manifest, ...]:
     """The pod group and the service first, then the pods that are not there, by rank."""
     job = case.job
     wanted = sorted(frozenset(range(job.size)) - case.done - case.pods.keys())
     group = gang.of(job, case.seen.served)
-    pods = (manifests.pod(job, rank, site, group) for rank in wanted)
+    pods = (manifests.pod(job, rank, case.site, group) for rank in wanted)
     return (*podgroup.created(case), *service.created(case), *pods)
 
 
-def _offered(case: Case, create: tuple[Manifest, ...], site: Site) -> tuple[Manifest, ...]:
+def _offered(case: Case, create: tuple[Manifest, ...]) -> tuple[Manifest, ...]:
     """The reporter's files, with every pod that is made: it may name others than its siblings."""
     made = any(manifest["kind"] == "Pod" for manifest in create)
-    return (manifests.reporter(case.job, site),) if made and rollcall.on(case.job, site) else ()
+    called = rollcall.on(case.job, case.site)
+    return (manifests.reporter(case.job, case.site),) if made and called else ()
 
 
-def _samples(case: Case, site: Site) -> tuple[Manifest, ...]:
+def _samples(case: Case) -> tuple[Manifest, ...]:
     """One pod of each template, for the API server to judge before anything is made."""
     job = case.job
     own_master = job.spec.master_template is not None and job.size > 1
     ranks = (0, 1) if own_master else (0,)
     group = gang.of(job, case.seen.served)
-    return tuple(manifests.pod(job, rank, site, group) for rank in ranks)
+    return tuple(manifests.pod(job, rank, case.site, group) for rank in ranks)
 
 
 def _unwanted(case: Case, verdict: Verdict) -> tuple[PodRef, ...]:

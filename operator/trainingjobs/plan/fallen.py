@@ -1,13 +1,18 @@
 """What the fall of a rank leads to: another attempt, at whose cost, or the end of the job."""
 
+from trainingjobs.model import containers
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.spec import FailureAction
 from trainingjobs.model.verdict import Charge, Step, Verdict
-from trainingjobs.plan import timing
+from trainingjobs.plan import rollcall, timing
 from trainingjobs.plan.case import Case
 from trainingjobs.plan.cause import Cause, repeats
 from trainingjobs.status import sentences
 
+_HIDDEN_PATH = (
+    "if the image or envFrom sets PYTHONPATH, set it in the template's env as well (ours hides "
+    "it), or use rollCall: Disabled"
+)
 HOPELESS_REPEATS = 5
 """So many failures of one rank with one exit code and one last line: another try is a waste."""
 
@@ -50,7 +55,7 @@ def _restart(case: Case, cause: Cause, charge: Charge) -> Verdict:
     return Verdict(
         step=Step.RESTART,
         reason=cause.failure.reason,
-        message=sentences.fallen(cause.failure),
+        message=_said(case, cause),
         failure=cause.failure,
         charge=charge,
         until=case.now.replace(microsecond=0) + delay if delay else None,
@@ -61,7 +66,22 @@ def _fail(case: Case, cause: Cause, reason: str, why: str) -> Verdict:
     return Verdict(
         step=Step.FAIL,
         reason=reason,
-        message=sentences.cut(f"{sentences.fallen(cause.failure)} ({why})"),
+        message=sentences.cut(f"{_said(case, cause)} ({why})"),
         failure=cause.failure,
         done=case.done,
     )
+
+
+def _said(case: Case, cause: Cause) -> str:
+    """What ended the attempt, and what to do where that may be the roll call's own fault."""
+    words = sentences.fallen(cause.failure)
+    last = cause.failure.message.rsplit("\n", 1)[-1]
+    if "ModuleNotFoundError" not in last or not _hides_a_path(case, cause):
+        return words
+    return sentences.cut(f"{words}; {_HIDDEN_PATH}")
+
+
+def _hides_a_path(case: Case, cause: Cause) -> bool:
+    """True where a PYTHONPATH of the image's own, or of envFrom, is hidden by ours."""
+    own = containers.trainer(case.job.template(cause.failure.rank)).get("env") or []
+    return rollcall.on(case.job, case.site) and all(item["name"] != rollcall.PATH for item in own)
