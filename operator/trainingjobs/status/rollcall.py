@@ -18,7 +18,7 @@ from trainingjobs.status.conditions import REGISTERED, SHARDED, STALLED, WRAPPED
 from trainingjobs.status.sentences import cut
 
 PATIENCE = timedelta(seconds=10)
-"""For how long ranks may be on their way before it is said that they are missing."""
+"""For how long ranks may be on their way before the job's message names them."""
 SILENCE = Diagnosis()
 _MAX_RANKS = 256
 _MAX_LINE = 300
@@ -33,13 +33,8 @@ class Call:
     findings: list[Found]
     troubled: list[TroubledRank]
 
-    @property
-    def message(self) -> str:
-        """The gravest of it in one sentence; nothing while all is well."""
-        stalled = conditions.of(self.conditions, STALLED)
-        if stalled is not None and stalled.status == "True":
-            return stalled.message
-        return self.findings[0].message if self.findings else ""
+    message: str
+    """The gravest of it in one sentence; empty while all is well."""
 
 
 def called(status: Status, diagnosis: Diagnosis, now: datetime) -> Call:
@@ -51,23 +46,39 @@ def called(status: Status, diagnosis: Diagnosis, now: datetime) -> Call:
         now: the time, in whole seconds.
     """
     facts = _conditions(status.conditions, diagnosis, now)
-    if diagnosis == SILENCE:
-        return Call(conditions=facts, findings=status.findings, troubled=status.troubled_ranks)
-    findings = tuple(it for it in diagnosis.findings if _is_told(it, facts, now))
-    told = [_found(status.findings, it, now) for it in findings[:MAX_FINDINGS]]
+    findings, troubled = status.findings, status.troubled_ranks
+    if diagnosis != SILENCE:
+        told = tuple(it for it in diagnosis.findings if _is_told(it, facts))
+        findings = [_found(findings, it, now) for it in told[:MAX_FINDINGS]]
+        troubled = _troubled(troubled, told, diagnosis)
     return Call(
         conditions=facts,
-        findings=told,
-        troubled=_troubled(status.troubled_ranks, findings, diagnosis),
+        findings=findings,
+        troubled=troubled,
+        message=_message(facts, findings, now),
     )
 
 
-def due(status: Status) -> datetime | None:
-    """When ranks that are on their way count as missing."""
-    registered = conditions.of(status.conditions, REGISTERED)
-    if registered is None or registered.status != "False" or status.finished:
-        return None
+def _message(facts: Iterable[Condition], findings: Iterable[Found], now: datetime) -> str:
+    stalled = conditions.of(facts, STALLED)
+    if stalled is not None and stalled.status == "True":
+        return stalled.message
+    registered = conditions.of(facts, REGISTERED)
+    if registered is not None and registered.status == "False" and now >= _named_at(registered):
+        return registered.message
+    return next((found.message for found in findings), "")
+
+
+def _named_at(registered: Condition) -> datetime:
     return registered.last_transition_time + PATIENCE
+
+
+def due(status: Status) -> datetime | None:
+    """When the message names the ranks that are on their way."""
+    registered = conditions.of(status.conditions, REGISTERED)
+    if registered is None or registered.status != "False":
+        return None
+    return _named_at(registered)
 
 
 def _conditions(
@@ -98,14 +109,9 @@ def _condition(name: str, fact: Fact, now: datetime) -> Condition:
     )
 
 
-def _is_told(finding: Finding, facts: Iterable[Condition], now: datetime) -> bool:
-    """False for ranks that are missing and may only be late."""
-    if finding.kind is not Kind.MISSING:
-        return True
-    registered = conditions.of(facts, REGISTERED)
-    if registered is None:
-        return True
-    return registered.status != "True" and now >= registered.last_transition_time + PATIENCE
+def _is_told(finding: Finding, facts: Iterable[Condition]) -> bool:
+    """False for ranks that would be missing, but have joined before."""
+    return finding.kind is not Kind.MISSING or not conditions.holds(facts, REGISTERED)
 
 
 def _found(old: Iterable[Found], finding: Finding, now: datetime) -> Found:
