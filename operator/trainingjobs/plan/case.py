@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
+from trainingjobs.diagnosis.diagnose import diagnose
+from trainingjobs.model.finding import Diagnosis
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import Observed, PodSeen
 from trainingjobs.model.site import Site
@@ -52,3 +54,8 @@ class Case:
         times = self.seen.past.vanished_in(self.job.attempt)
         lost = {rank: times.get(rank) for rank in self.lost}
         return first_cause(self.job, living, lost, self.seen.roll)
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis:
+        """What the roll call knows of the attempt that runs."""
+        return diagnose(self.job, self.seen, self.now)

@@ -37,7 +37,7 @@ def decide(job: TrainingJob, seen: Observed, now: datetime, site: Site) -> Decis
     if news is not None:
         return Decision(status=job.status, wake_at=news)
     verdict = judge(case)
-    status = report(job, seen, verdict, now)
+    status = report(job, seen, verdict, now, case.diagnosis)
     runs = verdict.step is Step.RUN
     create = _missing(case) if runs and not seen.problems else ()
     return Decision(
@@ -48,7 +48,7 @@ def decide(job: TrainingJob, seen: Observed, now: datetime, site: Site) -> Decis
         create=create,
         delete=_unwanted(case, verdict),
         delete_groups=podgroup.unwanted(case, verdict.step),
-        wake_at=_wake_at(replace(job, status=status), verdict, now),
+        wake_at=_wake_at(replace(job, status=status), verdict, case),
     )
 
 
@@ -129,13 +129,13 @@ def _refs(pods: Iterable[PodSeen]) -> tuple[PodRef, ...]:
     return tuple(PodRef(name=pod.name, uid=pod.uid) for pod in pods if not pod.terminating)
 
 
-def _wake_at(job: TrainingJob, verdict: Verdict, now: datetime) -> datetime | None:
+def _wake_at(job: TrainingJob, verdict: Verdict, case: Case) -> datetime | None:
     """The next moment at which time alone changes the answer, by what the job will say then.
 
     No event need follow the first look at a job: its times begin with the status it gets now.
     """
     if verdict.step in {Step.SUCCEED, Step.FAIL, Step.RESTART}:
-        return now
+        return case.now
     if verdict.step is Step.SUSPEND:
         return None
     due = (
@@ -143,5 +143,7 @@ def _wake_at(job: TrainingJob, verdict: Verdict, now: datetime) -> datetime | No
         timing.deadline(job),
         timing.startup_deadline(job),
         timing.placement_deadline(job),
+        timing.naming(job),
+        case.diagnosis.look_again,
     )
-    return min((time for time in due if time is not None and time > now), default=None)
+    return min((time for time in due if time is not None and time > case.now), default=None)

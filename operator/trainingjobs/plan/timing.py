@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import PodSeen
+from trainingjobs.status import rollcall
 from trainingjobs.status.moves import PLANNED
 
 FIRST_BACKOFF = timedelta(seconds=10)
@@ -33,6 +34,11 @@ def deadline(job: TrainingJob) -> datetime | None:
 def startup_deadline(job: TrainingJob) -> datetime | None:
     """When the group of this attempt must be complete."""
     return _after(job.status.attempt_start_time, job.spec.startup_timeout_seconds)
+
+
+def naming(job: TrainingJob) -> datetime | None:
+    """When the ranks are named that have not joined."""
+    return rollcall.due(job.status)
 
 
 def expiry(job: TrainingJob) -> datetime | None:
