@@ -34,6 +34,13 @@ EVERYTHING: Values = {
         "logLevel": "DEBUG",
         "logFormat": "text",
     },
+    "rollCall": {
+        "enabled": True,
+        "port": 9081,
+        "reportRate": 50.5,
+        "url": "http://reports.example/api/v1/reports",
+        "annotations": {"example.com/i": "j"},
+    },
     "serviceAccount": {"name": "tj-account", "annotations": {"example.com/a": "b"}},
     "podAnnotations": {"example.com/c": "d"},
     "podLabels": {"example.com/e": "f"},

@@ -61,10 +61,10 @@ def test_lint_finds_nothing(helm: Helm, values: Values) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-ALWAYS = {"ServiceAccount": 1, "CustomResourceDefinition": 1, "Deployment": 1}
-CLUSTER_WIDE = {"ClusterRole": 3, "ClusterRoleBinding": 1}
-ONE_PER_NAMESPACE = {"Role": 2, "RoleBinding": 2}
-OPTIONS = {"Service": 1, "ServiceMonitor": 1, "NetworkPolicy": 1, "PodDisruptionBudget": 1}
+ALWAYS = {"ServiceAccount": 1, "CustomResourceDefinition": 1, "Deployment": 1, "Service": 1}
+CLUSTER_WIDE = {"ClusterRole": 4, "ClusterRoleBinding": 2}
+ONE_PER_NAMESPACE = {"Role": 2, "RoleBinding": 2, "ClusterRole": 1, "ClusterRoleBinding": 1}
+OPTIONS = {"Service": 2, "ServiceMonitor": 1, "NetworkPolicy": 1, "PodDisruptionBudget": 1}
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_selectors_never_change(helm: Helm) -> None:
     specs = [manifest["spec"] for manifest in helm.render(values) if "spec" in manifest]
     found = [spec["selector"] for spec in specs if "selector" in spec]
     found += [spec["podSelector"] for spec in specs if "podSelector" in spec]
-    assert len(found) == 6  # Deployment, Service, ServiceMonitor, NetworkPolicy, budget, test
+    assert len(found) == 7  # Deployment, two Services, monitor, NetworkPolicy, budget, test
     assert all(selector.get("matchLabels", selector) == SELECTOR for selector in found)
     labels = deployment(helm.render(values))["spec"]["template"]["metadata"]["labels"]
     assert labels.items() >= SELECTOR.items()
@@ -186,7 +186,10 @@ def test_there_is_never_a_second_operator(helm: Helm) -> None:
 def test_probes_ask_the_named_port(helm: Helm) -> None:
     (container,) = deployment(helm.render())["spec"]["template"]["spec"]["containers"]
     assert container["args"] == ["run"]
-    assert container["ports"] == [{"name": "http", "containerPort": 8080}]
+    assert container["ports"] == [
+        {"name": "http", "containerPort": 8080},
+        {"name": "rollcall", "containerPort": 8081},
+    ]
     probes = {
         name: container[f"{name}Probe"]["httpGet"] for name in ("startup", "liveness", "readiness")
     }
@@ -215,8 +218,45 @@ def test_all_pods_use_the_one_image(helm: Helm, image: Values, name: str) -> Non
     assert images == {name}
 
 
+OFF: Values = {"rollCall": {"enabled": False}}
+
+
 def test_the_defaults_are_those_of_the_operator(helm: Helm) -> None:
-    assert settings.from_environment(environment(helm, DEFAULTS)) == settings.Settings()
+    assert settings.from_environment(environment(helm, OFF)) == settings.Settings()
+
+
+def test_pods_report_to_the_service_that_is_there(helm: Helm) -> None:
+    manifests = helm.render(DEFAULTS, "--skip-tests")
+    (service,) = of_kind(manifests, "Service")
+    metadata, (port,) = service["metadata"], service["spec"]["ports"]
+    host = f"{metadata['name']}.{metadata['namespace']}.svc.cluster.local"
+    chosen = settings.from_environment(environment(helm, DEFAULTS))
+    assert chosen.report_url == f"http://{host}:{port['port']}/api/v1/reports"
+    assert chosen.report_port == port["port"] == 8081
+    (container,) = deployment(manifests)["spec"]["template"]["spec"]["containers"]
+    assert port["targetPort"] in {it["name"] for it in container["ports"]}
+
+
+def test_without_the_roll_call_nothing_listens(helm: Helm) -> None:
+    values = {**OFF, "networkPolicy": {"enabled": True}}
+    manifests = helm.render(values, "--skip-tests")
+    assert not of_kind(manifests, "Service")
+    (container,) = deployment(manifests)["spec"]["template"]["spec"]["containers"]
+    (policy,) = of_kind(manifests, "NetworkPolicy")
+    assert [it["name"] for it in container["ports"]] == ["http"]
+    assert [it["ports"] for it in policy["spec"]["ingress"]] == [
+        [{"protocol": "TCP", "port": "http"}]
+    ]
+
+
+def test_two_releases_of_one_name_have_roles_of_their_own(helm: Helm) -> None:
+    places = ("one", "two")
+    found = [
+        helm.render(NAMESPACED, f"--namespace={place}", "--show-only=templates/rollcall.yaml")
+        for place in places
+    ]
+    names = [role["metadata"]["name"] for it in found for role in of_kind(it, "ClusterRole")]
+    assert len(set(names)) == len(places)
 
 
 def test_every_setting_has_a_value(helm: Helm) -> None:
@@ -226,6 +266,9 @@ def test_every_setting_has_a_value(helm: Helm) -> None:
         cluster_domain="example.internal",
         parallel_writes=8,
         resync_seconds=0.5,
+        report_url="http://reports.example/api/v1/reports",
+        report_port=9081,
+        report_rate=50.5,
         log_level="DEBUG",
         log_format="text",
     )
@@ -260,7 +303,8 @@ def test_the_test_pod_may_pass_the_network_policy(helm: Helm) -> None:
     manifests = helm.render(EVERYTHING)
     (policy,) = of_kind(manifests, "NetworkPolicy")
     (pod,) = of_kind(manifests, "Pod")
-    (ingress,) = policy["spec"]["ingress"]
+    ingress, reports = policy["spec"]["ingress"]
+    assert reports == {"ports": [{"protocol": "TCP", "port": "rollcall"}]}
     *given, test = ingress["from"]
     assert given == EVERYTHING["networkPolicy"]["from"]
     assert test["podSelector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
@@ -269,11 +313,11 @@ def test_the_test_pod_may_pass_the_network_policy(helm: Helm) -> None:
 
 def test_a_service_monitor_brings_its_service(helm: Helm) -> None:
     manifests = helm.render({"metrics": {"serviceMonitor": {"enabled": True}}}, "--skip-tests")
-    (service,) = of_kind(manifests, "Service")
     (monitor,) = of_kind(manifests, "ServiceMonitor")
-    assert (
-        monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
-    )
+    wanted = monitor["spec"]["selector"]["matchLabels"].items()
+    services = of_kind(manifests, "Service")
+    # that of the roll call has no metrics
+    (service,) = [it for it in services if wanted <= it["metadata"]["labels"].items()]
     assert monitor["spec"]["endpoints"][0]["port"] == service["spec"]["ports"][0]["name"]
 
 

@@ -3,12 +3,14 @@
 import pytest
 
 from chart.rendering import ALL_VALUES, NAMESPACE, NAMESPACED, Helm, Values, of_kind, permissions
-from trainingjobs.cluster.rbac import RULES
+from trainingjobs.cluster.rbac import REVIEWS, RULES
 
 pytestmark = pytest.mark.integration
 
 JOBS = "trainingjob.dev"
 OPERATOR = {(rule.group, rule.resource, verb) for rule in RULES for verb in rule.verbs}
+ASKING = {(rule.group, rule.resource, verb) for rule in REVIEWS for verb in rule.verbs}
+QUIET = {"rbac": {"aggregate": False}, "rollCall": {"enabled": False}}
 CLUSTER_WIDE = ("ClusterRole", "ClusterRoleBinding")
 
 
@@ -23,7 +25,7 @@ def test_nothing_is_a_wildcard(helm: Helm, values: Values) -> None:
 
 
 def test_the_operator_may_do_exactly_this_in_the_cluster(helm: Helm) -> None:
-    manifests = helm.render({"rbac": {"aggregate": False}})
+    manifests = helm.render(QUIET)
     (binding,) = of_kind(manifests, "ClusterRoleBinding")
     (account,) = of_kind(manifests, "ServiceAccount")
     (role,) = of_kind(manifests, "ClusterRole")
@@ -35,7 +37,19 @@ def test_the_operator_may_do_exactly_this_in_the_cluster(helm: Helm) -> None:
 
 
 def test_namespaced_mode_has_no_cluster_wide_permission(helm: Helm) -> None:
-    assert not of_kind(helm.render(NAMESPACED), *CLUSTER_WIDE)
+    assert not of_kind(helm.render({**NAMESPACED, **QUIET}), *CLUSTER_WIDE)
+
+
+@pytest.mark.parametrize("values", [{"rbac": {"aggregate": False}}, NAMESPACED], ids=["all", "two"])
+def test_the_roll_call_may_ask_who_somebody_is(helm: Helm, values: Values) -> None:
+    manifests = helm.render(values, "--show-only=templates/rollcall.yaml")
+    (role,) = of_kind(manifests, "ClusterRole")
+    (binding,) = of_kind(manifests, "ClusterRoleBinding")
+    assert permissions([role]) == ASKING
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    assert binding["subjects"][0]["namespace"] == NAMESPACE
+    everywhere = permissions(of_kind(helm.render(values), "ClusterRole"))
+    assert everywhere == ASKING | (OPERATOR if "namespaces" not in values else set())
 
 
 def test_namespaced_mode_allows_the_same_in_each_namespace_alone(helm: Helm) -> None:
@@ -66,14 +80,14 @@ def test_users_get_what_their_own_roles_say(helm: Helm) -> None:
 
 
 def test_aggregation_can_be_turned_off(helm: Helm) -> None:
-    roles = of_kind(helm.render({"rbac": {"aggregate": False}}), "ClusterRole")
+    roles = of_kind(helm.render(QUIET), "ClusterRole")
     assert len(roles) == 1
 
 
 def test_a_given_account_is_bound_and_used(helm: Helm) -> None:
     account = {"create": False, "name": "mine"}
     manifests = helm.render({"serviceAccount": account})
-    (binding,) = of_kind(manifests, "ClusterRoleBinding")
+    bindings = of_kind(manifests, "ClusterRoleBinding")
     (deployment,) = of_kind(manifests, "Deployment")
-    assert binding["subjects"][0]["name"] == "mine"
+    assert {binding["subjects"][0]["name"] for binding in bindings} == {"mine"}
     assert deployment["spec"]["template"]["spec"]["serviceAccountName"] == "mine"

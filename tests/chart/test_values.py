@@ -45,6 +45,7 @@ def leaves(values: dict[str, Any], schema: dict[str, Any], before: str = "") -> 
         ({"networkPolicy": {"egress": [{"from": []}]}}, "from"),
         ({"podDisruptionBudget": {"minAvailable": 1}}, "minAvailable"),
         ({"imagePullSecrets": [{"secret": "a"}]}, "secret"),
+        ({"rollCall": {"enable": False}}, "enable"),
     ],
     ids=lambda case: case if isinstance(case, str) else "",
 )
@@ -67,6 +68,8 @@ def test_an_unknown_value_is_named(helm: Helm, values: Values, told: str) -> Non
         ({"operator": {"parallelWrites": 0}}, "/operator/parallelWrites"),
         ({"operator": {"resyncSeconds": 0}}, "/operator/resyncSeconds"),
         ({"operator": {"logFormat": "xml"}}, "/operator/logFormat"),
+        ({"rollCall": {"port": 8080}}, "/rollCall/port"),
+        ({"rollCall": {"url": "reports.example"}}, "/rollCall/url"),
         ({"podLabels": {"a": 1}}, "/podLabels/a"),
         ({"metrics": {"serviceMonitor": {"interval": 30}}}, "/metrics/serviceMonitor/interval"),
         ({"podDisruptionBudget": {"maxUnavailable": 2}}, "/podDisruptionBudget/maxUnavailable"),

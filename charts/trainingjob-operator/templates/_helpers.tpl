@@ -33,6 +33,19 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 app.kubernetes.io/component: operator
 {{- end }}
 
+{{/* Labels of the roll call's objects: a component of their own, so that no monitor selects them. */}}
+{{- define "trainingjob-operator.rollcallLabels" -}}
+{{ include "trainingjob-operator.chartLabels" . }}
+app.kubernetes.io/component: rollcall
+{{- end }}
+
+{{/* Name of the roll call's role: cluster-wide, though a release may be one of many namespaces. */}}
+{{- define "trainingjob-operator.rollcallRole" -}}
+{{- $full := include "trainingjob-operator.fullname" . -}}
+{{- $digest := printf "%s/%s" .Release.Namespace $full | sha256sum | trunc 8 -}}
+{{- printf "%s-%s-rollcall" ($full | trunc 40 | trimSuffix "-") $digest -}}
+{{- end }}
+
 {{/* The image: a digest wins over a tag. */}}
 {{- define "trainingjob-operator.image" -}}
 {{- if .Values.image.digest -}}
@@ -46,6 +59,14 @@ app.kubernetes.io/component: operator
 {{- define "trainingjob-operator.serviceAccountName" -}}
 {{- $own := ternary (include "trainingjob-operator.fullname" .) "default" .Values.serviceAccount.create -}}
 {{- .Values.serviceAccount.name | default $own -}}
+{{- end }}
+
+{{/* Where pods send their reports; empty where the roll call is off. */}}
+{{- define "trainingjob-operator.reportUrl" -}}
+{{- if .Values.rollCall.enabled -}}
+{{- $host := printf "%s-rollcall.%s.svc.%s" (include "trainingjob-operator.fullname" .) .Release.Namespace .Values.operator.clusterDomain -}}
+{{- .Values.rollCall.url | default (printf "http://%s:%d/api/v1/reports" $host (int .Values.rollCall.port)) -}}
+{{- end -}}
 {{- end }}
 
 {{/* A role's subject: the operator. */}}
