@@ -79,6 +79,7 @@ class Reconciler:
         if await self._announce(job):
             return self._hands.clock()
         decision = await self._act(job)
+        await self._keep(job, decision)
         if not await self._report(job, decision):
             return self._hands.clock()
         await self._clean_up(job, decision)
@@ -136,6 +137,15 @@ class Reconciler:
             words = f"the pods run without the roll call, {refused[0].name} was refused"
             await self._warn(job, "RollCallOff", f"{words}: {refused[0].message}")
         return taken
+
+    async def _keep(self, job: TrainingJob, decision: Decision) -> None:
+        """Keep what dies with the pods, as far as that can be."""
+        if not decision.keep:
+            return
+        refused = await self._hands.applier.offer(job, decision.keep)
+        if refused:
+            words = f"the stacks could not be kept: {refused[0].message}"
+            await self._warn(job, "StacksNotKept", words)
 
     async def _warn(self, job: TrainingJob, reason: str, words: str) -> None:
         _LOG.warning("%s: %s", reason, words, extra=_about(job))

@@ -12,7 +12,7 @@ from trainingjobs.model.observed import Observed, PodSeen
 from trainingjobs.model.site import Site
 from trainingjobs.model.spec import CleanPodPolicy, Manifest
 from trainingjobs.model.verdict import Step, Verdict
-from trainingjobs.plan import cause, gang, manifests, podgroup, rollcall, service, timing
+from trainingjobs.plan import cause, gang, manifests, podgroup, rollcall, service, stall, timing
 from trainingjobs.plan.case import Case
 from trainingjobs.plan.decision import Decision, PodRef
 from trainingjobs.plan.judge import judge
@@ -46,6 +46,7 @@ def decide(job: TrainingJob, seen: Observed, now: datetime, site: Site) -> Decis
         change=(*podgroup.changed(case), *service.changed(case)) if runs else (),
         offer=_offered(case, create),
         create=create,
+        keep=stall.kept(case, verdict),
         delete=_unwanted(case, verdict),
         delete_groups=podgroup.unwanted(case, verdict.step),
         wake_at=_wake_at(replace(job, status=status), verdict, case),

@@ -20,8 +20,8 @@ class PodRef:
 class Decision:
     """The next step of one job.
 
-    It is carried out in this order: `check`, `change`, `offer`, `create`, the status, `delete`,
-    `delete_groups`, `delete_job`. A first refusal ends the creates. The status is written
+    It is carried out in this order: `check`, `change`, `offer`, `create`, `keep`, the status,
+    `delete`, `delete_groups`, `delete_job`. A first refusal ends the creates. The status is written
     before anything is deleted, so that what was counted survives the one who counted it.
     """
 
@@ -34,6 +34,8 @@ class Decision:
     """What the job can do without: a refusal is told and ends nothing, but for a taken name."""
     create: tuple[Manifest, ...] = ()
     """The pod group and the service first, then pods by rank."""
+    keep: tuple[Manifest, ...] = ()
+    """What would be lost with the pods that are deleted; a refusal is told and ends nothing."""
     delete: tuple[PodRef, ...] = ()
     delete_groups: tuple[GroupSeen, ...] = ()
     delete_job: bool = False

@@ -29,10 +29,10 @@ def fallen(case: Case) -> Verdict | None:
         return _restart(case, cause, Charge.NOTHING)
     if action is FailureAction.FAIL:
         return _fail(case, cause, "FailureRule", "a failure rule ends the job")
-    return _charged(case, cause)
+    return charged(case, cause)
 
 
-def _charged(case: Case, cause: Cause) -> Verdict:
+def charged(case: Case, cause: Cause) -> Verdict:
     """Another try, while there is budget and hope."""
     spent = f"restarted {case.job.status.restarts} of {case.job.spec.max_restarts} times"
     if case.job.status.restarts >= case.job.spec.max_restarts:

@@ -1,6 +1,6 @@
 """An ordered chain of questions about a job; the first that has an answer decides.
 
-    done? suspended? too late? fallen? changed? scaled? refused for good? slow to start?
+    done? suspended? too late? fallen? changed? scaled? stalled? refused for good? slow to start?
     old pods left? back-off? a scheduler that is not there? only a part placed?
 
 and if none has one, the job runs. The order matters: what has succeeded is neither stopped to be
@@ -13,7 +13,7 @@ from trainingjobs import frameworks
 from trainingjobs.model.observed import Trouble
 from trainingjobs.model.spec import SuccessPolicy
 from trainingjobs.model.verdict import Step, Verdict
-from trainingjobs.plan import placement, podgroup, timing
+from trainingjobs.plan import placement, podgroup, stall, timing
 from trainingjobs.plan.case import Case
 from trainingjobs.plan.fallen import fallen
 from trainingjobs.status import moves, sentences
@@ -117,6 +117,7 @@ _QUESTIONS: tuple[Callable[[Case], Verdict | None], ...] = (
     fallen,
     placement.changed,
     placement.scaled,
+    stall.stalled,
     _refused,
     _slow_start,
     placement.old_pods,

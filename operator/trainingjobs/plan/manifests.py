@@ -10,6 +10,10 @@ from trainingjobs.model.spec import Manifest
 from trainingjobs.plan import gang as gangs
 from trainingjobs.plan import inject, rollcall
 
+STACKS_KEY = "stacks.txt"
+MAX_STACKS = 500_000
+"""Bytes: a ConfigMap holds one million."""
+
 
 def service(job: TrainingJob) -> Manifest:
     """The headless service that gives every pod a name, before it is ready as well."""
@@ -40,6 +44,13 @@ def reporter(job: TrainingJob, site: Site) -> Manifest:
     """The files that the job's pods report with."""
     name = names.rollcall(job.name, job.uid, site.digest)
     return _config_map(job, name, rollcall.files(site))
+
+
+def stacks(job: TrainingJob, text: str) -> Manifest:
+    """Where every rank stood when the current attempt was given up, for those who come later."""
+    name = names.stacks(job.name, job.attempt)
+    kept = text.encode()[:MAX_STACKS].decode(errors="ignore")
+    return _config_map(job, name, {STACKS_KEY: kept})
 
 
 def patch(found: ServiceSeen | GroupSeen, wanted: Manifest, fields: Manifest) -> Manifest:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from trainingjobs.model.finding import Kind
 from trainingjobs.model.observed import PodSeen, Problem, Trouble, Waiting
 from trainingjobs.model.status import MAX_MESSAGE, Failure
 
@@ -38,7 +39,9 @@ def problem(trouble: Problem, created: int, size: int) -> str:
 
 
 def fallen(failure: Failure) -> str:
-    """Which rank fell, where, how, and its last line."""
+    """Which rank fell, where, how, and its last line; a stall is told in its own words."""
+    if failure.reason == Kind.STALLED:
+        return cut(failure.message)
     where = f" on {failure.node}" if failure.node else ""
     last = failure.message.strip().rsplit("\n", 1)[-1]
     said = f": {last}" if last else ""
