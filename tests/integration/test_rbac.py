@@ -13,13 +13,15 @@ import yaml
 
 from chart import rendering
 from integration.server import ApiServer
-from trainingjobs.cluster.rbac import RULES
+from trainingjobs.cluster.rbac import REVIEWS, RULES
 
 pytestmark = pytest.mark.integration
 
 Permission = tuple[str, str, str]
 
-OPERATOR = {(rule.group, rule.resource, verb) for rule in RULES for verb in rule.verbs}
+ASKING = {(rule.group, rule.resource, verb) for rule in REVIEWS for verb in rule.verbs}
+"""What neither mode can do without; it has no namespace."""
+OPERATOR = {(it.group, it.resource, verb) for it in RULES for verb in it.verbs} | ASKING
 SERVED = ("served-a", "served-b")
 OTHER = "not-served"
 EVERYWHERE = ""
@@ -52,6 +54,7 @@ RESOURCES = (
     *(("rbac.authorization.k8s.io", f"{scope}roles") for scope in ("", "cluster")),
     *(("rbac.authorization.k8s.io", f"{scope}rolebindings") for scope in ("", "cluster")),
     ("authentication.k8s.io", "tokenreviews"),
+    *(("authorization.k8s.io", f"{whose}accessreviews") for whose in ("subject", "localsubject")),
     ("*", "*"),
 )
 QUESTIONS = [(group, name, verb) for (group, name), verb in product(RESOURCES, VERBS)]
@@ -155,7 +158,10 @@ def test_the_operator_of_a_cluster_is_granted_its_rules(
 
 @pytest.mark.parametrize(
     ("namespace", "rules"),
-    [(SERVED[0], OPERATOR), (SERVED[1], OPERATOR), (OTHER, set()), (rendering.NAMESPACE, set())],
+    [
+        *((served, OPERATOR) for served in SERVED),
+        *((other, ASKING) for other in (OTHER, rendering.NAMESPACE)),
+    ],
     ids=[*SERVED, OTHER, "its own"],
 )
 def test_the_operator_of_namespaces_is_granted_its_rules_in_these(
@@ -175,7 +181,7 @@ def test_the_operator_of_a_cluster_may_do_nothing_else(
 
 @pytest.mark.parametrize(
     ("namespace", "may"),
-    [(EVERYWHERE, set()), (SERVED[0], OPERATOR), (SERVED[1], OPERATOR), (OTHER, set())],
+    [(EVERYWHERE, ASKING), (SERVED[0], OPERATOR), (SERVED[1], OPERATOR), (OTHER, ASKING)],
     ids=["all", *SERVED, OTHER],
 )
 def test_the_operator_of_namespaces_may_do_nothing_else(
