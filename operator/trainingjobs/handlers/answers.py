@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from trainingjobs.cluster.errors import ApiError
 from trainingjobs.cluster.gate import BusyError, Crowd
 from trainingjobs.handlers.doors import Limits
+from trainingjobs.model import labels
 from trainingjobs.model.report import printable
 
 _LONGEST = 300
@@ -47,6 +48,8 @@ def told(value: Any, status: int = 200) -> web.Response:
 def raw(body: bytes, status: int = 200) -> web.Response:
     """An answer that is JSON already."""
     answer = web.Response(body=body, status=status, content_type="application/json")
+    # who serves is told, not with which versions of what
+    answer.headers["Server"] = labels.COMPONENT_NAME
     answer.headers["Cache-Control"] = "no-store"
     answer.headers["X-Content-Type-Options"] = "nosniff"
     answer.force_close()

@@ -19,14 +19,12 @@ from trainingjobs.cluster.passes import Passes
 from trainingjobs.cluster.reviews import Reviews
 from trainingjobs.cluster.rolls import Rolls
 from trainingjobs.cluster.store import Key, Store
+from trainingjobs.diagnosis.diagnose import diagnose
 from trainingjobs.handlers import reports, standings
 from trainingjobs.handlers.answers import doorkeeper, raw
 from trainingjobs.handlers.bells import Bells
 from trainingjobs.handlers.doors import Limits, Site
 from trainingjobs.handlers.tallies import Tallies
-from trainingjobs.model.finding import Diagnosis, RankStanding
-from trainingjobs.model.job import TrainingJob
-from trainingjobs.model.observed import Observed
 from trainingjobs.model.report import MAX_BODY
 from trainingjobs.schema import service
 
@@ -106,7 +104,7 @@ class RollCall:
     def _standings(self) -> standings.Standings:
         parts = self._parts
         sources = standings.Sources(
-            store=parts.store, rolls=parts.rolls, diagnose=heard, now=lambda: datetime.now(UTC)
+            store=parts.store, rolls=parts.rolls, diagnose=diagnose, now=lambda: datetime.now(UTC)
         )
         gate = Gate(_QUESTIONS, Crowd(_ASKING, _ASKING_FOR_ONE), time.monotonic)
         return standings.Standings(sources, Reviews(parts.api), gate, time.monotonic)
@@ -119,22 +117,3 @@ class RollCall:
         path = "" if resource is None else resource.canonical
         route = {reports.PATH: "reports", standings.PATH: "trainingjobs"}.get(path, "other")
         self._tallies.count(route, code, seconds)
-
-
-def heard(_job: TrainingJob, seen: Observed, _now: datetime) -> Diagnosis:
-    """What the processes say of themselves, until somebody makes sense of it."""
-    pods = {pod.uid: pod for pod in seen.pods}
-    ranks = [
-        RankStanding(
-            rank=entry.report.rank,
-            instance=entry.instance,
-            pod=pods[entry.pod_uid].name if entry.pod_uid in pods else "",
-            stage=entry.report.stage,
-            step=entry.report.steps,
-            rate=entry.report.rate,
-            waits_in=entry.report.waits_in,
-        )
-        for entry in seen.roll.entries
-        if entry.report.rank is not None
-    ]
-    return Diagnosis(ranks=tuple(sorted(ranks, key=lambda it: it.rank)))
