@@ -1,5 +1,7 @@
 """What the kubelet and Prometheus ask: alive, ready, and how much of everything."""
 
+import asyncio
+
 from aiohttp import web
 
 from trainingjobs.handlers.health import Health
@@ -43,4 +45,6 @@ class Probes:
         return web.Response(status=503, text="the first list of jobs is not complete")
 
     async def _metrics_text(self, _: web.Request) -> web.Response:
-        return web.Response(body=self._metrics.text(), headers={"Content-Type": _METRICS_FORMAT})
+        jobs = await asyncio.to_thread(self._metrics.text_of_jobs)
+        text = self._metrics.text() + jobs
+        return web.Response(body=text, headers={"Content-Type": _METRICS_FORMAT})

@@ -66,6 +66,7 @@ class Program:
             "roll call": self._roll_call.silent,
         }
         self._metrics.depth.set_function(lambda: self._queue.depth)
+        self._metrics.ready.set_function(lambda: self._health.ready)
 
     async def run(self, own: kopf.OperatorSettings, info: kopf.ConnectionInfo) -> int:
         """Serve until told to stop; the exit code of the process.
