@@ -7,12 +7,13 @@ two steps, and a status that is written stays.
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from builders import NOW, REPORTING
+from builders import NOW, REPORTING, heard
 from trainingjobs.cluster import podgroups, services
 from trainingjobs.model import gang, labels
 from trainingjobs.model.gang import Gang, GroupSeen
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import Exit, Observed, PodSeen, ServiceSeen
+from trainingjobs.model.roll import Entry, Roll
 from trainingjobs.model.site import Site
 from trainingjobs.model.spec import Manifest
 from trainingjobs.model.status import Status
@@ -31,6 +32,9 @@ class World:
     pods: dict[str, PodSeen] = field(default_factory=dict)
     service: ServiceSeen | None = None
     site: Site = REPORTING
+    roll: Roll = field(default_factory=Roll)
+    roll_of: int = 0
+    """The attempt whose processes have told it."""
     files: set[str] = field(default_factory=set)
     """Names of the ConfigMaps that are there."""
     served: frozenset[Gang] = frozenset()
@@ -51,6 +55,7 @@ class World:
             service=self.service,
             groups=tuple(self.groups.values()),
             served=self.served,
+            roll=self.roll if self.roll_of == self.job.attempt else Roll(),
         )
 
     def decide(self) -> Decision:
@@ -65,6 +70,8 @@ class World:
         for manifest in (*first.offer, *first.create):
             self.create(manifest)
         decision = self.decide() if first.makes else first
+        for manifest in decision.keep:
+            self.create(manifest)
         if decision.status != self.job.status:
             self.writes.append(decision.status)
             self.job = replace(self.job, status=decision.status)
@@ -105,6 +112,12 @@ class World:
         result = Exit(code=code, finished=self.now, reason="" if code == 0 else "Error")
         self._change(rank, phase=phase, running=False, exit=result, noticed_end=self.now)
 
+    def hang(self) -> None:
+        """All ranks stand still: the master where it should not, the others wait for it."""
+        self.roll_of = self.job.attempt
+        living = [pod for pod in self.look().of(self.roll_of).values() if pod.running]
+        self.roll = Roll(entries=tuple(self._stuck(pod) for pod in living))
+
     def remove(self, name: str) -> None:
         """Somebody deletes a pod: it is told to go, and is gone at the next burial."""
         if name in self.pods:
@@ -133,6 +146,11 @@ class World:
             return
         assert patch["metadata"]["uid"] == self.groups[Gang(patch["apiVersion"])].uid
         self._group(patch)
+
+    def _stuck(self, pod: PodSeen) -> Entry:
+        waits = {} if pod.rank == 0 else {"waits_in": "backward"}
+        words = heard(pod.rank, world_size=self.job.size, steps=9, quiet_seconds=900.0, **waits)
+        return replace(words, pod_uid=pod.uid, received=self.now, first=self.now)
 
     def _all(self) -> tuple[object, ...]:
         return dict(self.pods), self.service, dict(self.groups), self.job.status, self.now

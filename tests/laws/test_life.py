@@ -9,6 +9,7 @@ from hypothesis.stateful import initialize, invariant, rule
 from builders import REPORTING, a_job
 from laws.weather import Weather
 from trainingjobs.model.gang import Gang
+from trainingjobs.model.spec import OnStall
 from trainingjobs.model.status import Phase, Status
 from world import World
 
@@ -24,11 +25,15 @@ class Life(Weather):
         policy=st.sampled_from(["Running", "All", "None"]),
         elastic=st.booleans(),
         gang=st.booleans(),
+        on_stall=st.sampled_from(["Report", "Restart"]),
     )
-    def apply(self, size: int, restarts: int, policy: str, elastic: bool, gang: bool) -> None:
+    def apply(
+        self, *, size: int, restarts: int, policy: str, elastic: bool, gang: bool, on_stall: str
+    ) -> None:
         """The user applies a job."""
         sizes = {"elastic": {"minInstances": 1, "maxInstances": 5}} if elastic else {}
-        self.world = World(a_job(size, maxRestarts=restarts, cleanPodPolicy=policy, **sizes))
+        spec = {"maxRestarts": restarts, "cleanPodPolicy": policy, "onStall": on_stall, **sizes}
+        self.world = World(a_job(size, **spec))
         self.world.served = frozenset({Gang.KUBERNETES} if gang else ())
         self.told: Status = self.world.job.status
 
@@ -65,6 +70,11 @@ class Life(Weather):
     def lose_files(self) -> None:
         """Somebody deletes what the pods report with."""
         self.world.files.clear()
+
+    @rule()
+    def hang(self) -> None:
+        """The ranks stand still."""
+        self.world.hang()
 
     @rule(suspend=st.booleans())
     def suspend(self, suspend: bool) -> None:
@@ -133,6 +143,13 @@ class Life(Weather):
     def no_pod_is_made_before_its_files(self) -> None:
         """What a pod reports with is there when it is made, whoever made the others."""
         assert not self.world.without_files
+
+    @invariant()
+    def a_group_restarts_for_a_stall_only_where_that_is_asked_for(self) -> None:
+        """A stall that is to be reported never ends an attempt."""
+        job = self.world.job
+        stalls = [past for past in job.status.attempts if past.reason == "Stalled"]
+        assert not stalls or job.spec.on_stall is OnStall.RESTART
 
     @invariant()
     def counts_add_up(self) -> None:

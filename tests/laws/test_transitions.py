@@ -147,7 +147,7 @@ def test_the_document_has_the_same_steps() -> None:
 
 
 def test_every_reason_of_ours_is_explained() -> None:
-    """All words of that form in the core, but for fields of pods and what kubelets and Python say."""
+    """All words of that form in the core, but for fields of pods and others say."""
     core = Path(decide.__code__.co_filename).parents[1]
     files = [*(core / "plan").glob("*.py"), *(core / "status").glob("*.py")]
     text = "".join(path.read_text() for path in files)

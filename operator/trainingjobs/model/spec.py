@@ -156,13 +156,13 @@ class Spec(Model):
     )
     stall_timeout_seconds: PositiveSeconds = Field(
         default=300,
-        description="The job counts as stalled when no rank makes a step for this long; it has no "
-        "effect yet.",
+        description="The job counts as stalled when no rank makes a step for this long, or for "
+        "twice the longest pause of this attempt that ended by itself, if that is longer.",
     )
     on_stall: OnStall = Field(
         default=OnStall.REPORT,
-        description="What a stall leads to: Report sets the Stalled condition, Restart also "
-        "restarts the group; it has no effect yet.",
+        description="What a stall leads to: Report sets the Stalled condition; Restart also keeps "
+        "the stacks of all ranks in a ConfigMap, restarts the group and charges maxRestarts.",
     )
     elastic: Elastic | None = Field(
         default=None,
@@ -171,6 +171,7 @@ class Spec(Model):
     )
     roll_call: RollCall = Field(
         default=RollCall.ENABLED,
-        description="Enabled will put the standard-library reporter into the pods, Disabled "
-        "nothing of ours; it has no effect yet.",
+        description="Enabled puts a reporter into the training container (a read-only volume at "
+        "/run/trainingjob, first on PYTHONPATH), which tells the operator where each rank stands; "
+        "Disabled puts nothing of ours into the pods.",
     )
