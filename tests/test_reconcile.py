@@ -30,6 +30,7 @@ class Lab:
     """One namespace with one job, an operator, and a time that the test moves."""
 
     site: Site = SITE
+    rolls: Any = None
 
     def __init__(self, **spec: Any) -> None:
         self.seconds = 0.0
@@ -53,6 +54,7 @@ class Lab:
             clock=self.now,
             refusals=Refusals(Backoff(chance=lambda: 0.0), self.clock),
             pace=Pace(self.clock),
+            rolls=self.rolls,
         )
         self.reconciler = Reconciler(hands, self.site)
 

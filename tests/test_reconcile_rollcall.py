@@ -1,10 +1,15 @@
 """A job goes on without what the roll call makes for it, and is never given another's."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
-from builders import REPORTING, a_job
+from builders import REPORTING, a_job, heard
 from test_reconcile import PODS, SERVICE, Lab
 from trainingjobs.cluster.errors import ApiError
+from trainingjobs.model import names
+from trainingjobs.model.roll import Entry, Roll
 from trainingjobs.plan import manifests
 
 FILES = "/api/v1/namespaces/lab/configmaps"
@@ -21,10 +26,47 @@ REFUSALS = [
 ]
 
 
+class Heard:
+    """The processes of the first attempt: rank 1 keeps the others waiting."""
+
+    def __init__(self, lab: Lab) -> None:
+        self.lab = lab
+        self.hangs = False
+
+    def of(self, _: str, attempt: int) -> Roll:
+        """What they have said."""
+        if not self.hangs or attempt != 1:
+            return Roll()
+        return Roll(entries=tuple(self._stands(rank) for rank in range(3)))
+
+    def forget(self, _: str) -> None:
+        """The job is gone."""
+
+    def _stands(self, rank: int) -> Entry:
+        waits = {} if rank == 1 else {"waits_in": "backward"}
+        stands: dict[str, Any] = {"world_size": 3, "steps": 20, "quiet_seconds": 400.0, **waits}
+        said = heard(rank, received=self.lab.seconds, **stands)
+        pod = self.lab.api.objects[f"{PODS}/{names.pod('mnist', rank)}"]
+        return replace(said, pod_uid=pod["metadata"]["uid"])
+
+
 class Calling(Lab):
     """A lab whose operator calls the roll."""
 
     site = REPORTING
+
+    def start(self) -> None:
+        """Start it with ears."""
+        self.rolls = Heard(self)
+        super().start()
+
+    async def hang(self) -> None:
+        """All run for a while, and then stand still."""
+        await self.settle()
+        self.run_all()
+        await self.settle()
+        self.rolls.hangs = True
+        self.seconds += 400
 
     def made(self) -> list[str]:
         """Where the last look made something, in its order; dry runs do not count."""
@@ -83,3 +125,63 @@ async def test_somebody_elses_files_are_never_given_to_a_pod() -> None:
     lab.seconds += 60
     await lab.settle()
     assert len(lab.pods) == 3
+
+
+STACKS = f"{FILES}/mnist-stacks-1"
+
+
+async def test_the_stacks_are_kept_before_the_status_is_written_and_the_pods_go() -> None:
+    lab = Calling(onStall="Restart")
+    await lab.hang()
+    await lab.look()
+    methods = [(method, path.rpartition("/")[2]) for method, path in lab.api.writes]
+    kept, written = methods.index(("POST", "configmaps")), methods.index(("PATCH", "status"))
+    assert kept < written < methods.index(("DELETE", "mnist-master"))
+    assert "backward" in lab.api.objects[STACKS]["data"]["stacks.txt"]
+    assert (lab.status["attempt"], lab.status["restarts"]) == (2, 1)
+    assert lab.status["failure"]["pod"] == "mnist-worker-0"
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+async def test_stacks_that_cannot_be_kept_hold_no_restart_up(refusal: ApiError) -> None:
+    lab = Calling(onStall="Restart")
+    await lab.hang()
+    lab.api.refuse = lambda method, path: refusal if (method, path) == ("POST", FILES) else None
+    await lab.look()
+    assert STACKS not in lab.api.objects
+    assert "StacksNotKept" in lab.events
+    assert lab.status["attempt"] == 2
+    assert lab.pods == []
+
+
+async def test_somebody_elses_object_of_that_name_holds_no_restart_up() -> None:
+    lab = Calling(onStall="Restart")
+    await lab.hang()
+    before = lab.api.add(STACKS, {"metadata": {"name": "mnist-stacks-1", "namespace": "lab"}})
+    await lab.look()
+    assert lab.api.objects[STACKS] == before
+    assert lab.status["attempt"] == 2
+
+
+async def test_an_operator_that_died_after_keeping_them_restarts_once() -> None:
+    """The second finds them there, and counts the one restart."""
+    lab = Calling(onStall="Restart")
+    await lab.hang()
+    lost = ApiError(500, "InternalError", "the write is lost")
+    lab.api.refuse = lambda _, path: lost if path.endswith("/status") else None
+    with pytest.raises(ApiError):
+        await lab.look()
+    assert STACKS in lab.api.objects
+    assert lab.status["attempt"] == 1
+    lab.api.refuse = lambda _method, _path: None
+    await lab.look()
+    assert (lab.status["attempt"], lab.status["restarts"]) == (2, 1)
+
+
+async def test_a_job_that_only_reports_keeps_nothing_and_restarts_nothing() -> None:
+    lab = Calling()
+    await lab.hang()
+    await lab.settle()
+    assert STACKS not in lab.api.objects
+    assert lab.status["attempt"] == 1
+    assert "Stalled" in lab.events
