@@ -223,6 +223,26 @@ def test_the_time_of_a_stage_does_not_tremble(change: dict[str, Any], since: Any
     assert rank.since == since
 
 
+@pytest.mark.parametrize(
+    ("message", "kept"),
+    [
+        ("no step since 12:04Z: rank 1 stands at train.py:7", True),
+        ("no step since 12:03:59Z: rank 1 stands at train.py:7", True),
+        ("no step since 12:03Z: rank 1 stands at train.py:8", False),
+        ("no step since 12:03Z: rank 1 stands", False),
+    ],
+)
+def test_the_time_in_a_sentence_does_not_tremble(message: str, kept: bool) -> None:
+    def stall(words: str) -> Diagnosis:
+        stands = replace(STANDS, message=words)
+        return healthy(stalled=stands, findings=(a_finding(message=words),))
+
+    before = told(stall("no step since 12:03Z: rank 1 stands at train.py:7"))
+    after = told(stall(message), after=before, now=at(60))
+    assert (after == before) is kept
+    assert kept or after.message == after.findings[0].message == message
+
+
 def test_all_of_it_is_bounded_in_a_large_group() -> None:
     many = tuple(range(0, 10_000, 2))
     findings = tuple(

@@ -4,6 +4,7 @@ A new attempt knows nothing yet, so all of it goes with the attempt that it spok
 that starts anew has heard nothing yet, so all of it stays until the first reports come.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -20,6 +21,7 @@ from trainingjobs.status.sentences import cut
 PATIENCE = timedelta(seconds=10)
 """For how long ranks may be on their way before the job's message names them."""
 SILENCE = Diagnosis()
+_TIME = re.compile(r"\b\d\d:\d\d(:\d\d)?Z")
 _MAX_RANKS = 256
 _MAX_LINE = 300
 _MAX_NAME = 128
@@ -95,16 +97,20 @@ def _conditions(
     if conditions.holds(known, REGISTERED):
         # who has joined has joined, though an operator that starts anew hears of one at a time
         facts[REGISTERED] = None
-    new = [_condition(name, fact, now) for name, fact in facts.items() if fact is not None]
+    new = [
+        _condition(name, fact, conditions.of(known, name), now)
+        for name, fact in facts.items()
+        if fact is not None
+    ]
     return tuple(conditions.merged(known, new))
 
 
-def _condition(name: str, fact: Fact, now: datetime) -> Condition:
+def _condition(name: str, fact: Fact, before: Condition | None, now: datetime) -> Condition:
     return Condition(
         type=name,
         status=conditions.TRUTH[fact.truth],
         reason=fact.reason,
-        message=cut(fact.message),
+        message=_worded(before.message if before else "", fact.message),
         last_transition_time=now,
     )
 
@@ -116,13 +122,14 @@ def _is_told(finding: Finding, facts: Iterable[Condition]) -> bool:
 
 def _found(old: Iterable[Found], finding: Finding, now: datetime) -> Found:
     guilty = _shortened(ranks.compact(finding.ranks), _MAX_RANKS)
-    since = (it.since for it in old if (it.type, it.ranks) == (finding.kind.value, guilty))
+    known = (it for it in old if (it.type, it.ranks) == (finding.kind.value, guilty))
+    before = next(known, None)
     return Found(
         type=finding.kind.value,
         ranks=guilty,
-        message=cut(finding.message),
+        message=_worded(before.message if before else "", finding.message),
         line=_line(finding.line),
-        since=next(since, now),
+        since=before.since if before else now,
     )
 
 
@@ -153,6 +160,12 @@ def _trouble(before: TroubledRank | None, rank: RankStanding) -> TroubledRank:
         waits_in=rank.waits_in and _shortened(rank.waits_in, _MAX_NAME),
         step=rank.step,
     )
+
+
+def _worded(old: str, new: str) -> str:
+    """The words; the old ones where an estimated time in them alone has moved."""
+    new = cut(new)
+    return old if _TIME.sub("", old) == _TIME.sub("", new) else new
 
 
 def _line(line: str | None) -> str | None:
