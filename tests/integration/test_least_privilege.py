@@ -33,7 +33,12 @@ JOB = {
         "PARALLEL_INSTANCES": 2,
         "cleanPodPolicy": "All",
         "ttlSecondsAfterFinished": 1,
-        "template": {"spec": {"containers": [{"name": "trainer", "image": "my/trainer:1"}]}},
+        "template": {
+            "spec": {
+                "serviceAccountName": "default",  # this server gives none to a pod
+                "containers": [{"name": "trainer", "image": "my/trainer:1"}],
+            }
+        },
     },
 }
 TRAINED = {
@@ -90,7 +95,12 @@ def operator(apiserver: ApiServer, tmp_path: Path) -> Iterator[None]:
     with log.open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "trainingjobs", "run", f"--namespace={NAMESPACE}", "--port=0"],
-            env={**os.environ, "KUBECONFIG": str(kubeconfig(apiserver, token, tmp_path))},
+            env={
+                **os.environ,
+                "KUBECONFIG": str(kubeconfig(apiserver, token, tmp_path)),
+                "TRAININGJOBS_REPORT_URL": "http://nobody.test/api/v1/reports",
+                "TRAININGJOBS_REPORT_PORT": "0",
+            },
             stdout=output,
             stderr=subprocess.STDOUT,
         )
