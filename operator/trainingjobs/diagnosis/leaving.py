@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 from trainingjobs.diagnosis import guilt, words
 from trainingjobs.diagnosis.outcome import Outcome
 from trainingjobs.diagnosis.ranks import Group, Speaker
-from trainingjobs.diagnosis.stages import joined
 from trainingjobs.model.finding import Finding, Kind
 from trainingjobs.model.report import Exchange, Stage
 from trainingjobs.model.text import cut
@@ -24,7 +23,7 @@ _FAREWELL = ("destroy", "shutdown", "abort")
 
 def early(group: Group) -> Outcome:
     """Ranks that finished while the others wait for them, or go on."""
-    left = [speaker for speaker in group.speakers if _finished(speaker) and joined(speaker.report)]
+    left = [speaker for speaker in group.speakers if speaker.joined and _finished(speaker)]
     if not left or not group.vocal:
         return Outcome()
     most = max(speaker.report.steps for speaker in left)
@@ -72,7 +71,7 @@ def _when(speaker: Speaker) -> datetime:
 def _lacks(speaker: Speaker, most: int) -> bool:
     """True when a rank still counts on those that have left."""
     report = speaker.report
-    if not joined(report) or report.model.exchange is Exchange.NONE:
+    if not speaker.joined or report.model.exchange is Exchange.NONE:
         return False
     waits = (report.waits_in or "").startswith(_FAREWELL) is False and report.waits_in is not None
     return report.steps > most or (waits and report.quiet_seconds >= _QUIET)

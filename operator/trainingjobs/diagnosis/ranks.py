@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
+from typing import NamedTuple
 
 from trainingjobs.diagnosis import places
 from trainingjobs.diagnosis.speakers import chosen, overdue
@@ -17,22 +18,19 @@ from trainingjobs.model.report import Report
 from trainingjobs.model.roll import Entry
 
 
-@dataclass(frozen=True, slots=True)
-class Speaker:
+class Speaker(NamedTuple):
     """One rank that was heard of: its process's last report, and its pod."""
 
     number: int
     pod: PodSeen
     entry: Entry
+    report: Report
     silent: bool
     """True when a report is long overdue."""
     gone: bool
     """True when it takes no part any more: it left, or its pod ended."""
-
-    @property
-    def report(self) -> Report:
-        """What it said last."""
-        return self.entry.report
+    joined: bool
+    """True when it came through init_process_group."""
 
     @property
     def since(self) -> datetime:
@@ -71,15 +69,16 @@ class Group:
         """Those of them that are heard of in time."""
         return tuple(speaker for speaker in self.live if not speaker.silent)
 
-    @property
-    def complete(self) -> bool:
-        """True when every rank was heard of."""
-        return len(self.by_number) == self.world
+    @cached_property
+    def unheard(self) -> tuple[int, ...]:
+        """The ranks that were never heard of, ascending."""
+        if len(self.by_number) == self.world:
+            return ()
+        return tuple(number for number in range(self.world) if number not in self.by_number)
 
     def belongs(self, speaker: Speaker) -> bool:
         """True when it has joined this group, and no smaller one of its own."""
-        report = speaker.report
-        return joined(report) and report.world_size in {None, self.world}
+        return speaker.joined and speaker.report.world_size in {None, self.world}
 
     def instance(self, number: int) -> int:
         """The pod of a rank, heard of or not."""
@@ -101,8 +100,8 @@ def group(job: TrainingJob, seen: Observed, now: datetime) -> Group:
     world = world_size(job, entries)
     heard = chosen(entries, max(1, world // job.size), world, now)
     speakers = {
-        number: _speaker(number, pods[heard[number].instance], heard[number], now)
-        for number in sorted(heard)
+        number: _speaker(number, pods[entry.instance], entry, now)
+        for number, entry in sorted(heard.items())
     }
     return Group(job=job, now=now, world=world, pods=pods, by_number=speakers)
 
@@ -120,8 +119,10 @@ def _is_of(pod: PodSeen | None, entry: Entry) -> bool:
 
 
 def _speaker(number: int, pod: PodSeen, entry: Entry, now: datetime) -> Speaker:
-    left = pod.ended or gone(entry.report)
-    return Speaker(number, pod, entry, not left and now >= overdue(entry), left)
+    report = entry.report
+    left = pod.ended or gone(report)
+    silent = not left and now >= overdue(entry)
+    return Speaker(number, pod, entry, report, silent, left, joined(report))
 
 
 def _standing(speaker: Speaker) -> RankStanding:

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from trainingjobs.diagnosis import absence, words
 from trainingjobs.diagnosis.outcome import Outcome
 from trainingjobs.diagnosis.ranks import Group, Speaker
-from trainingjobs.diagnosis.stages import arrived, bound, trains
+from trainingjobs.diagnosis.stages import bound, trains
 from trainingjobs.model import names
 from trainingjobs.model.finding import Fact, Finding, Kind
 from trainingjobs.model.report import Stage
@@ -28,7 +28,7 @@ PATIENCE = timedelta(seconds=30)
 
 def registered(group: Group) -> Outcome:
     """What is known of the process group."""
-    there = [speaker for speaker in group.speakers if arrived(speaker.report)]
+    there = [speaker for speaker in group.speakers if _came(speaker)]
     if not there:
         return _nobody(group)
     strangers = _strangers(group)
@@ -46,24 +46,22 @@ def registered(group: Group) -> Outcome:
 def whole(group: Group) -> bool:
     """True when what was heard proves that every rank has joined, heard of or not."""
     return any(
-        (speaker.number == names.MASTER_RANK or (trains(report) and bound(report)))
+        (speaker.number == names.MASTER_RANK or (trains(speaker.report) and bound(speaker.report)))
         and group.belongs(speaker)
         for speaker in group.speakers
-        for report in (speaker.report,)
     )
 
 
 def _missing(group: Group) -> list[int]:
     """Ranks that are not known to have joined."""
-    proven = whole(group)
-    found = []
-    for number in range(group.world):
-        speaker = group.by_number.get(number)
-        if proven and (speaker is None or speaker.silent):
-            continue
-        if speaker is None or not group.belongs(speaker):
-            found.append(number)
-    return found
+    strange = [speaker for speaker in group.speakers if not group.belongs(speaker)]
+    if whole(group):
+        return [speaker.number for speaker in strange if not speaker.silent]
+    return sorted([*group.unheard, *(speaker.number for speaker in strange)])
+
+
+def _came(speaker: Speaker) -> bool:
+    return speaker.joined or speaker.report.stage is Stage.JOINING
 
 
 def _arrived(group: Group, number: int) -> bool:
@@ -72,7 +70,7 @@ def _arrived(group: Group, number: int) -> bool:
 
 
 def _all(group: Group) -> str:
-    unheard = [number for number in range(group.world) if number not in group.by_number]
+    unheard = group.unheard
     said = f", though {words.several(unheard)} cannot be heard" if unheard else ""
     return f"all {group.world} ranks joined{said}"
 
@@ -97,7 +95,7 @@ def _strangers(group: Group) -> list[Speaker]:
         for speaker in group.speakers
         if (size := speaker.report.world_size) is not None
         and size < group.job.size
-        and arrived(speaker.report)
+        and _came(speaker)
     ]
 
 
@@ -105,11 +103,11 @@ def _apart(group: Group, strangers: Sequence[Speaker]) -> Outcome:
     numbers = [speaker.number for speaker in strangers]
     first = strangers[0].report
     line = first.lines.init
-    there = f" at {words.clip(line)}" if line else ""
+    each = " each" if len(numbers) > 1 else ""
     said = (
-        f"{words.named(group, numbers)} joined a process group of {first.world_size}, not of "
-        f"{group.world}: let init_process_group{there} take rank and world size from the "
-        "environment"
+        f"{words.named(group, numbers)}{each} joined a process group of {first.world_size}, not "
+        f"of {group.world}: let init_process_group{f' at {words.clip(line)}' if line else ''} take "
+        "rank and world size from the environment"
     )
     finding = Finding(kind=Kind.MISSING, ranks=tuple(numbers), message=cut(said), line=line)
     return Outcome(

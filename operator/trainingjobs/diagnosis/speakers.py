@@ -5,7 +5,7 @@ ranks themselves, those that were replaced, and helpers that import torch to ask
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 
 from trainingjobs.diagnosis.stages import arrived, gone, joined, trains
@@ -28,8 +28,14 @@ def chosen(
     """The process that speaks for each rank of which one does."""
     claims: dict[int, list[Entry]] = defaultdict(list)
     for instance, own in _by_instance(entries).items():
-        for number, entry in _numbered(instance, own, per_instance, now):
-            if number < world:
+        able = _able(own)
+        known = [entry for entry in able if _knows(entry, world)]
+        for entry in known:
+            claims[entry.report.rank or 0].append(entry)
+        if len(known) < len(able):
+            taken = frozenset(entry.report.rank for entry in known)
+            unknown = [entry for entry in able if not _knows(entry, world)]
+            for number, entry in _assigned(instance, unknown, per_instance, taken, now):
                 claims[number].append(entry)
     return {number: _likeliest(rivals, now) for number, rivals in claims.items()}
 
@@ -41,31 +47,28 @@ def _by_instance(entries: Iterable[Entry]) -> dict[int, list[Entry]]:
     return own
 
 
-def _numbered(
-    instance: int, own: Sequence[Entry], per_instance: int, now: datetime
-) -> Iterator[tuple[int, Entry]]:
-    """The ranks that the processes of one pod know, or can only have."""
-    able = _able(own)
-    unnumbered = [entry for entry in able if entry.report.rank is None]
-    taken = set()
-    for entry in able:
-        if entry.report.rank is not None:
-            taken.add(entry.report.rank)
-            yield entry.report.rank, entry
-    if not unnumbered or (per_instance == 1 and taken):
-        return
+def _knows(entry: Entry, world: int) -> bool:
+    """True when it knows its rank in this group; a rank in another group says nothing."""
+    report = entry.report
+    return report.rank is not None and report.rank < world and report.world_size in {None, world}
+
+
+def _assigned(
+    instance: int,
+    unknown: Sequence[Entry],
+    per_instance: int,
+    taken: Collection[int | None],
+    now: datetime,
+) -> Iterable[tuple[int, Entry]]:
+    """Ranks of processes that know none: where as many are left as ranks, they start in order."""
+    if per_instance == 1:
+        return [] if taken else [(instance, _likeliest(unknown, now))]
     first = instance * per_instance
     free = [number for number in range(first, first + per_instance) if number not in taken]
-    yield from zip(free, _in_order(unnumbered, len(free), now), strict=False)
-
-
-def _in_order(unnumbered: Sequence[Entry], places: int, now: datetime) -> list[Entry]:
-    """Processes that have no rank yet: where as many are left as ranks, they start in order."""
-    if places == 1:
-        return [_likeliest(unnumbered, now)]
-    if places != len(unnumbered):
+    if len(free) != len(unknown):
         return []
-    return sorted(unnumbered, key=lambda entry: (entry.report.pid, entry.report.process))
+    ordered = sorted(unknown, key=lambda entry: (entry.report.pid, entry.report.process))
+    return zip(free, ordered, strict=True)
 
 
 def _able(own: Sequence[Entry]) -> list[Entry]:

@@ -18,9 +18,8 @@ def stacks(group: Group, guilty: Collection[int]) -> str:
     groups.sort(key=lambda own: not any(speaker.number in guilty for speaker in own))
     told = [_told(own) for own in groups[:_MAX_STACKS]]
     rest = sum(map(len, groups[_MAX_STACKS:]))
-    unheard = [number for number in range(group.world) if number not in group.by_number]
     told += [f"{rest} more ranks, each at another place\n"] if rest else []
-    told += [f"{_ranks(unheard)}: not heard of\n"] if unheard else []
+    told += [f"{_ranks(group.unheard)}: not heard of\n"] if group.unheard else []
     return "\n".join(told)[:_MAX_TEXT]
 
 

@@ -12,7 +12,7 @@ from trainingjobs.diagnosis import guilt, words
 from trainingjobs.diagnosis.outcome import Outcome
 from trainingjobs.diagnosis.ranks import Group, Speaker
 from trainingjobs.diagnosis.registered import whole
-from trainingjobs.diagnosis.stages import joined, trains
+from trainingjobs.diagnosis.stages import trains
 from trainingjobs.model.finding import Fact, Finding, Kind
 from trainingjobs.model.text import cut
 
@@ -70,10 +70,10 @@ def _stalled(group: Group, last: datetime) -> Outcome:
 def _started(group: Group) -> bool:
     """True once all ranks train: before that it is a question of who has joined."""
     speakers = group.speakers
-    if not speakers or not (group.complete or whole(group)):
+    if not speakers or (group.unheard and not whole(group)):
         return False
     return all(
-        speaker.gone or speaker.silent or joined(speaker.report) or trains(speaker.report)
+        speaker.joined or speaker.gone or speaker.silent or trains(speaker.report)
         for speaker in speakers
     )
 
@@ -127,8 +127,8 @@ def _busy(group: Group) -> list[Speaker]:
 
 def _hidden(group: Group) -> list[int]:
     """Ranks of which nothing is heard, or nothing any more."""
-    voices = {speaker.number for speaker in group.speakers if not speaker.silent}
-    return [number for number in range(group.world) if number not in voices]
+    lost = [speaker.number for speaker in group.speakers if speaker.silent]
+    return sorted([*group.unheard, *lost])
 
 
 def _waits(speaker: Speaker) -> bool:

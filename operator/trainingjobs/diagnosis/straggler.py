@@ -6,7 +6,7 @@ had to be away from them, so that one at the border is not told again and again.
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from statistics import median
 
 from trainingjobs.diagnosis import words
@@ -29,15 +29,17 @@ _MOST = 0.5
 
 def straggler(group: Group) -> Outcome:
     """The ranks that all others wait for in each step."""
-    paced = [speaker for speaker in group.vocal if _own(speaker) is not None]
+    paced = [(own, speaker) for speaker in group.vocal if (own := _own(speaker)) is not None]
     if len(paced) < 2:  # noqa: PLR2004 - one rank has nobody to be slower than
         return Outcome()
-    ordered = sorted(_own(speaker) or 0.0 for speaker in paced)
+    ordered = sorted(own for own, _ in paced)
+    if ordered[-1] - ordered[0] <= _SECONDS:
+        return Outcome()
     told = _told(group)
     slow = [
-        speaker
-        for speaker in paced
-        if _lags(speaker, _others(ordered, _own(speaker) or 0.0), speaker.number in told)
+        (own, speaker)
+        for own, speaker in paced
+        if _lags(own - _others(ordered, own), own, speaker, told)
     ]
     return Outcome(findings=(_finding(group, slow, ordered),)) if slow else Outcome()
 
@@ -55,11 +57,12 @@ def _others(ordered: Sequence[float], own: float) -> float:
     return (ordered[low + (place <= low)] + ordered[high + (place <= high)]) / 2
 
 
-def _lags(speaker: Speaker, others: float, told: bool) -> bool:  # noqa: FBT001
-    own = _own(speaker) or 0.0
-    factor = _FACTOR_TOLD if told else _FACTOR
-    extra = own - others
-    return own > factor * others and extra > _SECONDS and extra * speaker.report.rate > _SHARE
+def _lags(extra: float, own: float, speaker: Speaker, told: Collection[int]) -> bool:
+    """True when a rank takes so much more than the others that all are slowed down."""
+    factor = _FACTOR_TOLD if speaker.number in told else _FACTOR
+    others = own - extra
+    matters = extra > _SECONDS and extra * speaker.report.rate > _SHARE
+    return matters and own > factor * others
 
 
 def _told(group: Group) -> frozenset[int]:
@@ -71,11 +74,13 @@ def _told(group: Group) -> frozenset[int]:
         return frozenset()
 
 
-def _finding(group: Group, slow: Sequence[Speaker], ordered: Sequence[float]) -> Finding:
-    worst = max(slow, key=lambda speaker: (_own(speaker) or 0.0, -speaker.number)).report
-    own = worst.own_seconds or 0.0
+def _finding(
+    group: Group, slow: Sequence[tuple[float, Speaker]], ordered: Sequence[float]
+) -> Finding:
+    own, slowest = max(slow, key=lambda one: (one[0], -one[1].number))
+    worst = slowest.report
     loads = (worst.data_seconds or 0.0) > _MOST * own
-    numbers = [speaker.number for speaker in slow]
+    numbers = [speaker.number for _, speaker in slow]
     line = worst.lines.loader if loads else worst.lines.step
     what = "its data loader" if loads else "its own work before the exchange"
     there = f" at {words.clip(line)}" if line else ""

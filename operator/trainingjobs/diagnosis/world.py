@@ -20,6 +20,8 @@ def world_size(job: TrainingJob, entries: Sequence[Entry]) -> int:
     those who made it. A group smaller than the job's instances is no group of the job's.
     """
     asked = job.size * processes(job)
+    if {entry.report.world_size for entry in entries} <= {asked, None}:
+        return asked
     claims = {entry.report.world_size for entry in entries if joined(entry.report)}
     claims = (claims or {_claim(entry) for entry in entries}) - {None}
     claim = next(iter(claims), None)

@@ -6,7 +6,6 @@ from trainingjobs.diagnosis import words
 from trainingjobs.diagnosis.data import TOLD, UNDECIDED
 from trainingjobs.diagnosis.outcome import Outcome
 from trainingjobs.diagnosis.ranks import Group, Speaker
-from trainingjobs.diagnosis.stages import joined
 from trainingjobs.model.finding import Fact, Finding, Kind
 from trainingjobs.model.report import Exchange, Report
 from trainingjobs.model.text import cut
@@ -69,6 +68,6 @@ def _who(group: Group, bare: Sequence[Speaker]) -> str:
 
 
 def _advice(bare: Sequence[Speaker]) -> str:
-    if any(joined(speaker.report) for speaker in bare):
+    if any(speaker.joined for speaker in bare):
         return "wrap the model in DistributedDataParallel"
     return "call init_process_group and wrap the model in DistributedDataParallel"

@@ -1,0 +1,355 @@
+"""A group that stands still: who keeps the others waiting, where, and what to do."""
+
+from typing import Any
+
+import pytest
+
+from builders import NOW, a_job, a_pod, at, ended
+from diagnosis.given import (
+    a_report,
+    an_entry,
+    at_line,
+    idle,
+    in_loader,
+    joined,
+    joining,
+    kinds,
+    long_ago,
+    looked_at,
+    spawned,
+    waiting,
+)
+from trainingjobs.diagnosis.stall import UNHEARD
+from trainingjobs.model.finding import Kind
+from trainingjobs.model.report import Frame
+from trainingjobs.model.status import Condition, Status
+
+ONE = "rank 1 (mnist-worker-0 on node-a)"
+SINCE = "no step since 11:53Z"
+OTHERS = f"ranks 0, 2 wait in backward at train.py:30; {SINCE}"
+ORDER = "every rank has to call the same collectives in the same order"
+LEFT_OUT = "see what holds it there, or which collective it has left out"
+GPU = {"device": "GPU-1", "cpu": 1.0}
+
+LEFT = long_ago(a_report(1, stage="ended", destroyed=True, steps=40), 400)
+GUILTY: dict[str, tuple[list[Any], dict[str, Any], tuple[int, ...], str]] = {
+    "a rank sleeps": (
+        [waiting(0), waiting(2), idle(1)],
+        {},
+        (1,),
+        f"{ONE} stands at train.py:7 in main; {OTHERS}: {LEFT_OUT}",
+    ),
+    "a rank is stopped": (
+        [waiting(0), waiting(2), long_ago(a_report(1), 400)],
+        {},
+        (1,),
+        (
+            f"{ONE} is silent since 11:53:20Z, last seen at train.py:41 "
+            f"in main; {OTHERS}: its process or its node is stopped, or a call holds the "
+            "interpreter: look at pod mnist-worker-0 and node node-a"
+        ),
+    ),
+    "a node is gone": (
+        [waiting(0), waiting(2), long_ago(a_report(1), 400)],
+        {"pods": [a_pod(0), a_pod(1, phase="Unknown", running=False, node="node-b"), a_pod(2)]},
+        (1,),
+        (
+            "rank 1 (mnist-worker-0 on node-b) is silent since 11:53:20Z, last seen at train.py:41 "
+            f"in main; {OTHERS}: its process or its node is stopped, or a call holds the "
+            "interpreter: look at pod mnist-worker-0 and node node-b"
+        ),
+    ),
+    "a rank waits for its data loader": (
+        [waiting(0), waiting(2), idle(1, frames=in_loader(20))],
+        {},
+        (1,),
+        (
+            f"{ONE} waits for its data loader at train.py:20; "
+            f"{OTHERS}: look at what its data loader reads"
+        ),
+    ),
+    "a rank skipped a collective and came to the next": (
+        [waiting(0), waiting(2), waiting(1, line=35, waits_in="barrier")],
+        {},
+        (1,),
+        f"{ONE} waits in barrier at train.py:35; {OTHERS}: {ORDER}",
+    ),
+    "a rank is one collective behind at the same line": (
+        [waiting(0), waiting(2), waiting(1, sequence=3999)],
+        {},
+        (1,),
+        (f"{ONE} waits in backward at train.py:30 after 3999 collectives; {OTHERS}: {ORDER}"),
+    ),
+    "of two ranks the one behind": (
+        [waiting(0, world=2), waiting(1, world=2, line=35, waits_in="barrier", sequence=3999)],
+        {"job": a_job(2)},
+        (1,),
+        (
+            f"{ONE} waits in barrier at train.py:35; rank 0 waits in "
+            f"backward at train.py:30; {SINCE}: {ORDER}"
+        ),
+    ),
+    "of two ranks neither can be told guilty": (
+        [waiting(0, world=2), waiting(1, world=2, line=35, waits_in="barrier")],
+        {"job": a_job(2)},
+        (0, 1),
+        (
+            "rank 0 waits in backward at train.py:30 and rank 1 waits in barrier at train.py:35; "
+            f"{SINCE}: {ORDER}"
+        ),
+    ),
+    "all wait at the same place": (
+        [waiting(0), waiting(1), waiting(2)],
+        {},
+        (),
+        (
+            f"all ranks wait in backward at train.py:30; {SINCE}: look at the network between the "
+            "pods (NetworkPolicy, NCCL and gloo interfaces)"
+        ),
+    ),
+    "all wait for data": (
+        [idle(rank, frames=in_loader(20)) for rank in range(3)],
+        {},
+        (),
+        f"all ranks wait for their data loaders at train.py:20; {SINCE}: see what holds them there",
+    ),
+    "a rank of all that wait nowhere stands apart": (
+        [idle(0, line=9), idle(2, line=9), idle(1)],
+        {},
+        (1,),
+        (
+            f"{ONE} stands at train.py:7 in main; ranks 0, 2 stand at "
+            f"train.py:9 in main; {SINCE}: {ORDER}"
+        ),
+    ),
+    "a rank has finished": (
+        [
+            waiting(0),
+            waiting(2),
+            LEFT,
+        ],
+        {"pods": [a_pod(0), ended(1, 0), a_pod(2)]},
+        (1,),
+        (
+            f"{ONE} finished after 40 steps; {OTHERS}: give each rank "
+            "the same number of batches (DistributedSampler, drop_last) or use torch's Join"
+        ),
+    ),
+    "beside ranks that spin for their device one sleeps": (
+        [idle(0, line=30, **GPU), idle(2, line=30, **GPU), idle(1, device="GPU-2")],
+        {},
+        (1,),
+        (
+            f"{ONE} stands at train.py:7 in main; ranks 0, 2 stand at "
+            f"train.py:30 in main; {SINCE}: {LEFT_OUT}"
+        ),
+    ),
+    "a job of one": (
+        [idle(0, world=1)],
+        {"job": a_job(1)},
+        (),
+        (
+            f"rank 0 (mnist-master on node-a) stands at train.py:7 in main; {SINCE}: see what "
+            f"holds "
+            "it there"
+        ),
+    ),
+    "a wrapper's constructor hangs before the first step": (
+        [
+            *(joined(rank, 400, waits_in="broadcast", frames=at_line(12)) for rank in (0, 2)),
+            joined(1, 400, frames=at_line(10), cpu=0),
+        ],
+        {},
+        (1,),
+        (
+            f"{ONE} stands at train.py:10 in main; ranks 0, 2 wait in "
+            f"broadcast at train.py:12; {SINCE}: {LEFT_OUT}"
+        ),
+    ),
+    "one of eight": (
+        [*(waiting(rank, world=8) for rank in range(8) if rank != 3), idle(3, world=8)],
+        {"job": a_job(8)},
+        (3,),
+        (
+            "rank 3 (mnist-worker-2 on node-a) stands at train.py:7 in main; ranks 0-2, 4-7 "
+            "wait in "
+            f"backward at train.py:30; {SINCE}: {LEFT_OUT}"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("told", "others", "guilty", "words"), GUILTY.values(), ids=GUILTY)
+def test_the_guilty_rank_is_named(
+    told: list[Any], others: dict[str, Any], guilty: tuple[int, ...], words: str
+) -> None:
+    found = looked_at(*told, **others)
+    assert found.stalled is not None
+    first = found.findings[0]
+    assert (first.kind, first.ranks, first.message) == (Kind.STALLED, guilty, words)
+    assert (found.stalled.truth, found.stalled.message) == (True, words)
+
+
+def test_the_line_is_the_guilty_rank_s() -> None:
+    found = looked_at(waiting(0), waiting(2), idle(1))
+    assert found.findings[0].line == "train.py:7"
+
+
+def busy(rank: int, **changes: Any) -> Any:
+    """A rank that works outside of all collectives."""
+    return idle(rank, **{"cpu": 1.0, "line": 50, **changes})
+
+
+FALSE_ALARMS: dict[str, tuple[list[Any], dict[str, Any]]] = {
+    "all step": ([a_report(0), a_report(1), a_report(2)], {}),
+    "one is slow and all wait for it now and then": (
+        [waiting(0, 200), waiting(2, 200), a_report(1)],
+        {},
+    ),
+    "an evaluation of 5 minutes on rank 0": ([busy(0, seconds=310), waiting(1), waiting(2)], {}),
+    "the same with a limit of 30 s": (
+        [busy(0, seconds=310), waiting(1), waiting(2)],
+        {"job": a_job(3, stallTimeoutSeconds=30)},
+    ),
+    "the same on a GPU, whose barrier spins": (
+        [busy(0, **GPU), waiting(1, **GPU), waiting(2, **GPU)],
+        {},
+    ),
+    "an evaluation that takes batches": (
+        [idle(0, 0.1), waiting(1), waiting(2)],
+        {},
+    ),
+    "the first step compiles": (
+        [joined(rank, 400, cpu=1.0, frames=at_line(41)) for rank in range(3)],
+        {},
+    ),
+    "the first step compiles for GPUs": (
+        [joined(rank, 400, frames=at_line(41), **GPU) for rank in range(3)],
+        {},
+    ),
+    "rank 0 writes a checkpoint": (
+        [idle(0, 400, 60, io=50e6), waiting(1), waiting(2)],
+        {},
+    ),
+    "pauses as long as this one have ended before": (
+        [waiting(rank, longest_quiet=250) for rank in range(3)],
+        {},
+    ),
+    "rank 0 saves the model while the others have left": (
+        [idle(0), a_report(1, stage="left"), a_report(2, stage="ended", destroyed=True)],
+        {},
+    ),
+    "all have finished": (
+        [a_report(rank, stage="ended", destroyed=True, quiet_seconds=900) for rank in range(3)],
+        {},
+    ),
+    "a rank that cannot be heard may work": ([waiting(1), waiting(2)], {}),
+    "a rank was silent long before the others stopped": (
+        [waiting(0), waiting(2), long_ago(a_report(1), 1000)],
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize(("told", "others"), FALSE_ALARMS.values(), ids=FALSE_ALARMS)
+def test_no_false_alarm(told: list[Any], others: dict[str, Any]) -> None:
+    found = looked_at(*told, **others)
+    assert found.stalled is not None
+    assert found.stalled.truth is False
+    assert Kind.STALLED not in kinds(found)
+
+
+NOT_SPOKEN_OF: dict[str, tuple[list[Any], dict[str, Any]]] = {
+    "ranks still join": ([joining(0, 900), joining(2, 900), spawned(1)], {}),
+    "nobody has joined": ([spawned(rank, quiet_seconds=900) for rank in range(3)], {}),
+    "no step is ever told": (
+        [spawned(rank, quiet_seconds=900) for rank in range(3)],
+        {"job": a_job(3, framework="TensorFlow")},
+    ),
+}
+
+
+@pytest.mark.parametrize(("told", "others"), NOT_SPOKEN_OF.values(), ids=NOT_SPOKEN_OF)
+def test_before_all_train_it_is_no_question_of_stalls(
+    told: list[Any], others: dict[str, Any]
+) -> None:
+    assert looked_at(*told, **others).stalled is None
+
+
+def test_where_nobody_is_heard_nothing_is_known() -> None:
+    found = looked_at(*(long_ago(a_report(rank), 900) for rank in range(3)))
+    assert found.stalled is not None
+    assert (found.stalled.truth, found.stalled.reason) == (None, UNHEARD)
+
+
+def test_a_script_that_tells_its_own_steps_can_stall() -> None:
+    told = {"step": 7}
+    found = looked_at(
+        *(spawned(rank, told=told, quiet_seconds=900, cpu=0) for rank in range(3)),
+        job=a_job(3, framework="TensorFlow"),
+    )
+    assert kinds(found) == [Kind.STALLED]
+
+
+def test_the_limit_is_the_user_s() -> None:
+    group = waiting(0, 35), waiting(2, 35), idle(1, 35)
+    assert kinds(looked_at(*group)) == []
+    assert kinds(looked_at(*group, job=a_job(3, stallTimeoutSeconds=30))) == [Kind.STALLED]
+
+
+def test_the_pause_that_all_have_made_before_counts() -> None:
+    """Rank 1 alone once waited long: the group as a whole did not."""
+    group = [waiting(0), waiting(2), idle(1, longest_quiet=900)]
+    assert kinds(looked_at(*group)) == [Kind.STALLED]
+
+
+def test_a_rank_that_works_is_waited_for_and_not_for_ever() -> None:
+    others = waiting(1, 1900), waiting(2, 1900)
+    found = looked_at(busy(0, seconds=1900), *others)
+    assert found.findings[0].ranks == (0,)
+    assert looked_at(busy(0, seconds=1700), *others, now=at(-200)).stalled is not None
+
+
+def test_a_stall_that_was_told_does_not_end_because_somebody_works_a_little() -> None:
+    told = Condition(type="Stalled", status="True", reason="Stalled", last_transition_time=at(-50))
+    job = a_job(3, status=Status(conditions=[told]))
+    group = busy(0), waiting(1), waiting(2)
+    assert kinds(looked_at(*group)) == []
+    assert kinds(looked_at(*group, job=job)) == [Kind.STALLED]
+
+
+def test_a_stall_of_before_is_forgotten_with_the_next_step() -> None:
+    told = Condition(type="Stalled", status="True", reason="Stalled", last_transition_time=at(-900))
+    job = a_job(3, status=Status(conditions=[told]))
+    assert kinds(looked_at(busy(0), waiting(1), waiting(2), job=job)) == []
+
+
+def test_ranks_without_a_stack_are_named_all_the_same() -> None:
+    found = looked_at(waiting(0), waiting(2), idle(1, frames=[]))
+    assert f"{ONE} stands at an unknown line" in found.findings[0].message
+
+
+def test_a_dataset_in_the_main_process_is_the_loader_s_too() -> None:
+    frames = [
+        Frame(file="data.py", line=3, function="__getitem__", user=True),
+        Frame(file="torch/utils/data/dataloader.py", line=700, function="_next_data"),
+        *at_line(20),
+    ]
+    found = looked_at(waiting(0), waiting(2), idle(1, frames=frames))
+    assert "waits for its data loader at data.py:3" in found.findings[0].message
+
+
+def test_many_places_are_counted() -> None:
+    job, world = a_job(8), 8
+    others = [waiting(rank, line=rank, world=world) for rank in range(7)]
+    found = looked_at(*others, idle(7, world=world), job=job)
+    assert "and 4 more ranks elsewhere" in found.findings[0].message
+
+
+def test_the_time_of_the_stall_is_told_coarsely_so_that_late_reports_change_nothing() -> None:
+    first, second = (
+        looked_at(*(an_entry(waiting(rank), received=at(late)) for rank in range(3)), now=at(5))
+        for late in (0.1, 0.9)
+    )
+    assert first.findings == second.findings
+    assert NOW.second == 0
