@@ -22,7 +22,7 @@ import yaml
 from kubernetes import client, config
 
 from integration.server import ApiServer
-from trainingjobs.cluster.rbac import RULES
+from trainingjobs.cluster.rbac import REVIEWS, RULES, Rule
 
 Body = dict[str, Any]
 Found = TypeVar("Found")
@@ -52,7 +52,9 @@ class Operator:
     server: ApiServer
     namespace: str
     folder: Path
+    roll_call: bool = False
     port: int = 0
+    report_port: int = 0
     process: subprocess.Popen[bytes] | None = None
     _from: int = field(default=0)
 
@@ -67,9 +69,18 @@ class Operator:
             "PYTHONPATH": str(Path(__file__).parents[2] / "operator"),
             "KUBECONFIG": str(self.folder / "kubeconfig"),
         }
+        if self.roll_call:
+            self.report_port = _free_port()
+            environment["TRAININGJOBS_REPORT_PORT"] = str(self.report_port)
+            environment["TRAININGJOBS_REPORT_URL"] = f"{self.service}/api/v1/reports"
         with (self.folder / "operator.log").open("ab") as log:
             self.process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
         eventually(self.is_ready)
+
+    @property
+    def service(self) -> str:
+        """Where its roll call is served."""
+        return f"http://127.0.0.1:{self.report_port}"
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
         """End it; the exit code."""
@@ -136,14 +147,16 @@ class Operator:
 
 
 @contextmanager
-def operator(server: ApiServer, namespace: str, folder: Path) -> Iterator[Operator]:
+def operator(
+    server: ApiServer, namespace: str, folder: Path, *, roll_call: bool = False
+) -> Iterator[Operator]:
     """A running operator in a new namespace."""
     _admit(server, namespace)
     token = server.kubectl("create", "token", "operator", "-n", namespace).stdout.strip()
     access = yaml.safe_load(server.kubeconfig.read_text())
     access["users"][0]["user"] = {"token": token}
     (folder / "kubeconfig").write_text(yaml.safe_dump(access))
-    process = Operator(server, namespace, folder)
+    process = Operator(server, namespace, folder, roll_call)
     try:
         process.start()
         yield process
@@ -178,25 +191,29 @@ class Served:
 
 def _admit(server: ApiServer, namespace: str) -> None:
     name = {"name": "operator", "namespace": namespace}
-    rules = [
-        {"apiGroups": [rule.group], "resources": [rule.resource], "verbs": list(rule.verbs)}
-        for rule in RULES
-    ]
-    rbac = "rbac.authorization.k8s.io"
     manifests = [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}},
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": name},
-        {"apiVersion": f"{rbac}/v1", "kind": "Role", "metadata": name, "rules": rules},
-        {
-            "apiVersion": f"{rbac}/v1",
-            "kind": "RoleBinding",
-            "metadata": name,
-            "roleRef": {"apiGroup": rbac, "kind": "Role", "name": "operator"},
-            "subjects": [{"kind": "ServiceAccount", **name}],
-        },
+        *_permission(name, "Role", RULES),
+        *_permission({**name, "name": f"operator-{namespace}"}, "ClusterRole", REVIEWS),
     ]
     done = server.kubectl("apply", "-f", "-", input=yaml.safe_dump_all(manifests))
     assert done.returncode == 0, done.stderr
+
+
+def _permission(name: Body, kind: str, rules: tuple[Rule, ...]) -> list[Body]:
+    rbac = "rbac.authorization.k8s.io"
+    metadata = {"apiVersion": f"{rbac}/v1", "metadata": name}
+    allowed = [
+        {"apiGroups": [rule.group], "resources": [rule.resource], "verbs": list(rule.verbs)}
+        for rule in rules
+    ]
+    account = {"kind": "ServiceAccount", "name": "operator", "namespace": name["namespace"]}
+    to = {"apiGroup": rbac, "kind": kind, "name": name["name"]}
+    return [
+        {**metadata, "kind": kind, "rules": allowed},
+        {**metadata, "kind": f"{kind}Binding", "roleRef": to, "subjects": [account]},
+    ]
 
 
 def _free_port() -> int:
