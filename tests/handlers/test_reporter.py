@@ -1,0 +1,46 @@
+"""Which files the pods get, and under which names."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from trainingjobs.handlers import reporter
+from trainingjobs.settings import Settings
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A reporter that is found before the real one, and fails when it is imported."""
+    folder = tmp_path / "trainingjob"
+    folder.mkdir()
+    for name in ("__init__.py", "_wire.py", "_sitecustomize.py"):
+        (folder / name).write_text(f"raise SystemExit  # {name}, café\n", encoding="utf-8")
+    (folder / "notes.txt").write_text("no code")
+    monkeypatch.delitem(sys.modules, "trainingjob", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    return folder
+
+
+def test_pods_get_the_package_and_what_starts_it(package: Path) -> None:
+    found = reporter.reporter()
+    assert set(found) == {
+        "sitecustomize.py",
+        "trainingjob/__init__.py",
+        "trainingjob/_wire.py",
+    }
+    assert found["sitecustomize.py"] == (package / "_sitecustomize.py").read_text(encoding="utf-8")
+
+
+def test_the_site_is_what_the_settings_say(package: Path) -> None:
+    settings = Settings(cluster_domain="k8s.test", report_url="http://here/api/v1/reports")
+    found = reporter.site(settings)
+    assert (found.domain, found.report_url) == ("k8s.test", "http://here/api/v1/reports")
+    before = found.digest
+    (package / "_wire.py").write_text("# newer\n")
+    assert reporter.site(settings).digest != before
+
+
+def test_an_operator_without_a_reporter_has_no_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reporter, "PACKAGE", "no_such_package")
+    assert reporter.reporter() == {}
