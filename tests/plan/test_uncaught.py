@@ -147,7 +147,7 @@ def test_an_exception_that_was_overcome_is_past() -> None:
     ("said", "sentence"),
     [
         (Error(type="ValueError"), "ValueError"),
-        (Error(type="ValueError", message="a\tb"), "ValueError: a�b"),
+        (Error(type="ValueError", message="a\n\tb\x1b"), "ValueError: a b�"),
         (error(message=""), "ValueError (train.py:12)"),
     ],
 )

@@ -29,7 +29,7 @@ _CONTROL = dict.fromkeys(
         range(0xD800, 0xE000),
     ),
     "�",
-)
+) | dict.fromkeys(map(ord, "\t\n\r"), " ")
 """Also what turns the direction of writing or is not seen, and halves of characters."""
 
 
