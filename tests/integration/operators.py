@@ -60,7 +60,7 @@ class Operator:
 
     def start(self) -> None:
         """Start it and wait until it has listed all jobs."""
-        self.port = _free_port()
+        self.port = free_port()
         command = [sys.executable, "-m", "trainingjobs", "run"]
         command += ["--namespace", self.namespace, "--port", str(self.port)]
         environment = {
@@ -70,7 +70,7 @@ class Operator:
             "KUBECONFIG": str(self.folder / "kubeconfig"),
         }
         if self.roll_call:
-            self.report_port = _free_port()
+            self.report_port = free_port()
             environment["TRAININGJOBS_REPORT_PORT"] = str(self.report_port)
             environment["TRAININGJOBS_REPORT_URL"] = f"{self.service}/api/v1/reports"
         with (self.folder / "operator.log").open("ab") as log:
@@ -216,7 +216,8 @@ def _permission(name: Body, kind: str, rules: tuple[Rule, ...]) -> list[Body]:
     ]
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody has."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -4,6 +4,7 @@ The server notes who asked for what, so a call without its permission shows as a
 permission without its call shows as never used.
 """
 
+import http.client
 import json
 import os
 import subprocess
@@ -16,8 +17,9 @@ import pytest
 import yaml
 
 from chart import rendering
+from integration.operators import free_port
 from integration.server import ApiServer
-from trainingjobs.cluster.rbac import RULES
+from trainingjobs.cluster.rbac import REVIEWS, RULES
 
 pytestmark = pytest.mark.integration
 
@@ -52,10 +54,13 @@ TRAINED = {
 OTHER_PORT = json.dumps({"spec": {"ports": [{"name": "rendezvous", "port": 4000}]}})
 PORT = "-ojsonpath={.spec.ports[*].port}"
 SUCCEEDED = json.dumps({"status": {"phase": "Succeeded", "containerStatuses": [TRAINED]}})
-ALLOWED = {(rule.group, rule.resource, verb) for rule in RULES for verb in rule.verbs}
+ALLOWED = {(it.group, it.resource, verb) for it in (*RULES, *REVIEWS) for verb in it.verbs}
+RBAC = ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
 RARE = {
     # a second look where a write met another
     *((rule.group, rule.resource, "get") for rule in RULES),
+    # somebody asks for a status: test_reports.py does
+    ("authorization.k8s.io", "subjectaccessreviews", "create"),
     # this server has none; test_gang.py makes, changes and deletes some
     *(use for use in ALLOWED if use[1] == "podgroups"),
     # the same event once more
@@ -82,16 +87,16 @@ def do(server: ApiServer, *args: str, text: str | None = None) -> str:
 
 
 @pytest.fixture
-def operator(apiserver: ApiServer, tmp_path: Path) -> Iterator[None]:
-    """The operator of one namespace, as the account that the chart gives it."""
+def port(apiserver: ApiServer, tmp_path: Path) -> Iterator[int]:
+    """The operator of one namespace, as the account that the chart gives it; it takes reports."""
     for namespace in (NAMESPACE, rendering.NAMESPACE):
         apiserver.kubectl("create", "namespace", namespace)
     values = {"namespaces": [NAMESPACE], "crds": {"install": False}}
     manifests = rendering.helm(tmp_path).render(values, release=RELEASE)
-    kept = rendering.of_kind(manifests, "ServiceAccount", "Role", "RoleBinding")
+    kept = rendering.of_kind(manifests, "ServiceAccount", *RBAC)
     do(apiserver, "apply", "-f", "-", text=yaml.safe_dump_all(kept))
     token = do(apiserver, "create", "token", ACCOUNT, f"--namespace={rendering.NAMESPACE}")
-    log = tmp_path / "operator.log"
+    log, port = tmp_path / "operator.log", free_port()
     with log.open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "trainingjobs", "run", f"--namespace={NAMESPACE}", "--port=0"],
@@ -99,13 +104,13 @@ def operator(apiserver: ApiServer, tmp_path: Path) -> Iterator[None]:
                 **os.environ,
                 "KUBECONFIG": str(kubeconfig(apiserver, token, tmp_path)),
                 "TRAININGJOBS_REPORT_URL": "http://nobody.test/api/v1/reports",
-                "TRAININGJOBS_REPORT_PORT": "0",
+                "TRAININGJOBS_REPORT_PORT": str(port),
             },
             stdout=output,
             stderr=subprocess.STDOUT,
         )
         try:
-            yield
+            yield port
         finally:
             process.terminate()
             process.wait(timeout=30)
@@ -135,11 +140,26 @@ def used(server: ApiServer) -> dict[Use, set[int]]:
     return answers
 
 
-@pytest.mark.usefixtures("operator")
-def test_a_whole_life_needs_these_permissions_and_no_others(apiserver: ApiServer) -> None:
+def report(server: ApiServer, port: int, pod: str) -> bool:
+    """The pod's process reports; true when it was taken."""
+    bound = ("--bound-object-kind=Pod", f"--bound-object-name={pod}")
+    whose = ("default", f"--namespace={NAMESPACE}", "--audience=trainingjob.dev/reports")
+    token = do(server, "create", "token", *whose, *bound).strip()
+    said = {"version": 1, "process": "p", "rank": 0, "stage": "spawned"}
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    there = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    there.request("POST", "/api/v1/reports", json.dumps(said), headers)
+    return there.getresponse().status == http.client.OK
+
+
+def test_a_whole_life_needs_these_permissions_and_no_others(
+    apiserver: ApiServer, port: int
+) -> None:
     place = f"--namespace={NAMESPACE}"
+    do(apiserver, "create", "serviceaccount", "default", place)
     do(apiserver, "create", "-f", "-", text=json.dumps(JOB))
     until("two pods", lambda: do(apiserver, "get", "pods", place, "-oname").count("pod/") == 2)
+    until("a report", lambda: report(apiserver, port, "short-master"))
     do(apiserver, "patch", "service", "short", place, "--type=merge", f"-p={OTHER_PORT}")
     until("its port", lambda: do(apiserver, "get", "service", "short", place, PORT) == "29500")
     patch = ("--subresource=status", "--type=merge", f"-p={SUCCEEDED}")
