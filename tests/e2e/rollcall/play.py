@@ -1,0 +1,111 @@
+"""All scenarios at once, in one namespace: what hangs costs nothing, so they need not take turns.
+
+They start a few at a time, as the import of torch is what they all need the processor for.
+"""
+
+import json
+import os
+import re
+import urllib.request
+from collections import deque
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from e2e import harness
+from e2e.deployed import Operator
+from e2e.harness import Manifest, Namespace
+from e2e.rollcall import scenarios
+from e2e.rollcall.history import History, condition
+
+AT_ONCE = 3
+WORDS = "ROLLCALL_WORDS"
+"""Names a folder for what kubectl says of each job in the end: docs/troubleshooting.md has it."""
+
+
+class Play:
+    """The jobs of all scenarios, and all that they have said."""
+
+    def __init__(self, lab: Namespace, operator: Operator) -> None:
+        self.lab = lab
+        self.history = History(lab)
+        self._operator = operator
+
+    def begin(self) -> None:
+        """Start the jobs, one after the other."""
+        self.lab.apply(scenarios.config_map())
+        self.history.begin()
+        host = urlsplit(self._report_url()).hostname or ""
+        starting: deque[str] = deque()
+        for name in scenarios.SCENARIOS:
+            self.lab.apply(scenarios.job(name, host))
+            starting.append(name)
+            if len(starting) == AT_ONCE:
+                self.history.first(starting.popleft(), _has_started)
+
+    def end(self) -> None:
+        """Keep the words where they are asked for, and delete all."""
+        folder = os.environ.get(WORDS)
+        if folder:
+            self._keep(Path(folder))
+        self.lab.cluster.kubectl("delete", "namespace", self.lab.name, "--wait=false")
+        self.history.end()
+
+    def hung_at(self, pod: str) -> float:
+        """When a pod told that it would hang."""
+        self.lab.wait_for_line(pod, "hangs at")
+        told = re.search(r"hangs at ([\d.]+)", self.lab.kubectl("logs", pod))
+        assert told is not None
+        return float(told[1])
+
+    def whole(self, job: str) -> Manifest:
+        """What the operator's own service tells of a job, to one who may get it."""
+        self.lab.kubectl("create", "role", "reader", "--verb=get", "--resource=trainingjobs")
+        bound = f"--serviceaccount={self.lab.name}:default"
+        self.lab.kubectl("create", "rolebinding", "reader", "--role=reader", bound)
+        token = self.lab.kubectl("create", "token", "default").strip()
+        home, service = self._operator.home, f"service/{self._operator.name}-rollcall"
+        forward = home.cluster.command(
+            f"--namespace={home.name}", "port-forward", service, ":rollcall"
+        )
+        for said in harness.lines(forward):
+            address = re.search(r"127\.0\.0\.1:\d+", said)
+            if address:
+                return _asked(f"{address[0]}{self._path(job)}", token)
+        raise AssertionError("no port was forwarded")
+
+    def _path(self, job: str) -> str:
+        return f"/api/v1/namespaces/{self.lab.name}/trainingjobs/{job}"
+
+    def _report_url(self) -> str:
+        deployment = self._operator.home.objects("deployments")[self._operator.name]
+        environment = deployment["spec"]["template"]["spec"]["containers"][0]["env"]
+        url: str = next(
+            it["value"] for it in environment if it["name"] == "TRAININGJOBS_REPORT_URL"
+        )
+        return url
+
+    def _keep(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        for job in scenarios.SCENARIOS:
+            table = self.lab.kubectl("get", "trainingjob", job, "-o", "wide")
+            told = self.lab.kubectl("describe", "trainingjob", job)
+            (folder / f"{job}.txt").write_text(f"{table}\n{told}")
+            said = [[one.at, one.status] for one in self.history.of(job)]
+            (folder / f"{job}.json").write_text(json.dumps(said, indent=1))
+
+
+def _has_started(status: Manifest) -> bool:
+    """True once the group is whole, or it is clear that it will not be, or nobody will tell."""
+    registered = condition(status, "Registered")
+    known = registered.get("status") == "True" or registered.get("reason") == "RanksMissing"
+    unheard = not registered and status.get("phase") == "Running"
+    return known or unheard or status.get("phase") in {"Succeeded", "Failed"}
+
+
+def _asked(address: str, token: str) -> Manifest:
+    request = urllib.request.Request(
+        f"http://{address}", headers={"Authorization": f"Bearer {token}"}
+    )
+    with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
+        told: Manifest = json.load(answer)
+        return told
