@@ -68,6 +68,7 @@ class Authority:
         return {"status": getattr(self, kind)(body["spec"])}
 
     def tokenreviews(self, spec: Raw) -> Raw:
+        """Whose token it is."""
         token, wanted = spec["token"], spec.get("audiences")
         if token in self.users and not wanted:
             return {"authenticated": True, "user": self.users[token], "audiences": ["api"]}
@@ -82,6 +83,7 @@ class Authority:
         return {"authenticated": bool(meant), "user": user, "audiences": meant}
 
     def subjectaccessreviews(self, spec: Raw) -> Raw:
+        """What a user may."""
         asked = spec["resourceAttributes"]
         who = spec["user"], asked["namespace"], asked["name"]
         return {"allowed": who in self.may}

@@ -37,7 +37,7 @@ def test_the_committed_files_are_the_generated_ones() -> None:
 
 
 def test_writing_and_checking_agree(tmp_path: Path) -> None:
-    assert files.check(tmp_path) == (files.PLAIN, files.CHART)
+    assert files.check(tmp_path) == (files.PLAIN, files.CHART, files.SERVICE)
     files.write_all(tmp_path)
     assert files.check(tmp_path) == ()
     (tmp_path / files.PLAIN).write_text("another")

@@ -38,7 +38,7 @@ class _Meant(BaseModel):
     aud: list[str] | str = []
 
     def is_for(self, audience: str) -> bool:
-        return audience == self.aud or audience in self.aud
+        return audience in ([self.aud] if isinstance(self.aud, str) else self.aud)
 
 
 class Claims(_Meant):

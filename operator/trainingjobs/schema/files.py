@@ -1,17 +1,19 @@
-"""The two files that hold the definition, written together so that they never differ.
+"""The files that are made from the models, written together so that they never differ.
 
-Users apply the first; the second is the chart's template, because Helm would install a file
-of its `crds/` folder once and never upgrade it.
+Users apply the definition; the chart's template has it too, because Helm would install a file
+of its `crds/` folder once and never upgrade it. The service's description is for clients.
 """
 
 from pathlib import Path
 
 import yaml
 
+from trainingjobs.schema import service
 from trainingjobs.schema.definition import NAME, definition
 
 PLAIN = Path("crds/trainingjob.yaml")
 CHART = Path("charts/trainingjob-operator/templates/crd.yaml")
+SERVICE = Path("docs/openapi.json")
 
 _HEADER = "# Made by `make generate` from operator/trainingjobs/model: change it there.\n"
 _NAMED = f"  name: {NAME}\n"
@@ -37,11 +39,11 @@ def templated() -> str:
 
 def contents() -> dict[Path, str]:
     """What each file should hold."""
-    return {PLAIN: plain(), CHART: templated()}
+    return {PLAIN: plain(), CHART: templated(), SERVICE: service.text()}
 
 
 def write_all(root: Path) -> None:
-    """Write both files under the repository's root."""
+    """Write all files under the repository's root."""
     for path, text in contents().items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text, encoding="utf-8")
