@@ -20,7 +20,8 @@ from trainingjobs.handlers.doors import Limits
 from trainingjobs.model import labels
 from trainingjobs.model.report import printable
 
-_LONGEST = 300
+LONGEST = 300
+"""Characters of what an error says."""
 _ERRORS = 3
 _FIELD = 80
 _KEPT_BACK = frozenset({400, 401, 403, 404, 405, 413, 415, 429})
@@ -58,7 +59,7 @@ def raw(body: bytes, status: int = 200) -> web.Response:
 
 def refused(refusal: RefusedError) -> web.Response:
     """The answer to a request that is not served."""
-    answer = told({"error": printable(refusal.words)[:_LONGEST]}, refusal.status)
+    answer = told({"error": printable(refusal.words)[:LONGEST]}, refusal.status)
     if refusal.retry_after is not None:
         answer.headers["Retry-After"] = str(max(1, math.ceil(refusal.retry_after)))
     if refusal.status == web.HTTPUnauthorized.status_code:

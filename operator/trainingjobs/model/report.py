@@ -153,7 +153,9 @@ class Told(Model):
     step: Count | None = None
     total: Count | None = None
     epoch: Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)] | None = None
-    metrics: dict[Metric, Number] = Field(default={}, max_length=MAX_METRICS)
+    metrics: dict[Metric, Number] = Field(
+        default={}, max_length=MAX_METRICS, json_schema_extra={"additionalProperties": False}
+    )
     sharded: bool | None = None
     """The script says that it divides its data itself."""
     wrapped: bool | None = None
