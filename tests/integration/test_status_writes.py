@@ -87,6 +87,7 @@ FULL: Body = {
     "planHash": "0123456789abcdef",
     "startTime": TIME,
     "attemptStartTime": TIME,
+    "startingSince": TIME,
     "runningTime": TIME,
     "partialSince": TIME,
     "nextAttemptTime": TIME,

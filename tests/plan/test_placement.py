@@ -183,3 +183,58 @@ def test_a_failure_before_stays_told_while_old_pods_go() -> None:
     assert decided(seen(*going), restarted, at(1)).status.message.endswith(
         "exited with code 3: boom"
     )
+
+
+LIMITS = {"startupTimeoutSeconds": 200, "placementTimeoutSeconds": 60}
+
+
+def test_a_release_for_lack_of_room_is_part_of_the_same_start() -> None:
+    """Who waits 200 s for a group to run does not wait for ever since it comes in parts."""
+    released = decided(seen(*HALF), waiting(), **LIMITS).status
+    assert (released.attempt, released.attempt_start_time) == (2, None)
+    due = released.next_attempt_time
+    assert due is not None
+    again = decided(seen(), released, due, **LIMITS).status
+    assert (again.attempt_start_time, again.starting_since) == (at(6), at(-120))
+    late = decided(seen(*(replace(it, attempt=2) for it in HALF)), again, at(80), **LIMITS)
+    assert late.status.phase is Phase.FAILED
+    assert late.status.message == (
+        "not all instances ran 200 s after start: rank 2 (mnist-worker-1) cannot be scheduled: "
+        "0/1 nodes: too little cpu"
+    )
+
+
+def test_a_start_may_end_while_a_released_group_stays_away() -> None:
+    released = decided(seen(*HALF), waiting(-195, placement_timeouts=4), **LIMITS).status
+    away = decided(seen(), released, at(1), **LIMITS)
+    assert (away.status.phase, away.wake_at) == (Phase.PENDING, at(5))
+    late = decided(seen(), away.status, at(5), **LIMITS).status
+    assert (late.phase, late.completion_time) == (Phase.FAILED, at(5))
+    assert late.message.startswith("not all instances ran 200 s after start: only 2 of 3 instances")
+
+
+def test_a_group_that_shrinks_to_its_room_starts_as_part_of_the_same_start() -> None:
+    shrunk = decided(seen(*HALF), waiting(), **ELASTIC, **LIMITS).status
+    going = decided(seen(), shrunk, at(1), **ELASTIC, **LIMITS)
+    assert (going.status.starting_since, going.status.group_size) == (at(-120), 2)
+    assert going.wake_at == at(80)
+
+
+@pytest.mark.parametrize(
+    ("pods", "status", "spec"),
+    [
+        pytest.param([a_pod(0), ended(1, 3), a_pod(2)], {}, {}, id="an instance fell"),
+        pytest.param([a_pod(rank) for rank in range(3)], {}, {"size": 4, **ELASTIC}, id="scaled"),
+        pytest.param(HALF, {"running_time": at(-130)}, {}, id="it had run before"),
+    ],
+)
+def test_any_other_attempt_starts_anew(
+    pods: list[PodSeen], status: dict[str, Any], spec: dict[str, Any]
+) -> None:
+    fact = Condition(type="PodsCreated", status="True", reason="x", last_transition_time=NOW)
+    over = decided(seen(*pods), waiting(conditions=[fact], **status), **spec, **LIMITS).status
+    assert (over.attempt, over.starting_since) == (2, None)
+
+
+def test_a_job_of_an_earlier_operator_keeps_the_time_of_its_start() -> None:
+    assert decided(seen(*HALF), waiting(-60)).status.starting_since == at(-60)

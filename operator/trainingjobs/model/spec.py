@@ -152,7 +152,8 @@ class Spec(Model):
     )
     startup_timeout_seconds: PositiveSeconds | None = Field(
         default=None,
-        description="The job fails when its group is not complete this long after start.",
+        description="The job fails when the instances of an attempt do not all run this long after "
+        "its start; a release for lack of room does not count anew.",
     )
     stall_timeout_seconds: PositiveSeconds = Field(
         default=300,

@@ -141,6 +141,10 @@ class Status(Model):
     attempt_start_time: datetime | None = Field(
         default=None, description="When this attempt was allowed to start."
     )
+    starting_since: datetime | None = Field(
+        default=None,
+        description="Since when the group is to start; a release for lack of room changes nothing.",
+    )
     running_time: datetime | None = Field(
         default=None, description="When all instances of this attempt first ran."
     )

@@ -84,11 +84,13 @@ def _slow_start(case: Case) -> Verdict | None:
 
 
 def _why_not(case: Case) -> str:
-    """What the group still waits for: the cluster, or the API server."""
+    """What the group still waits for: the cluster, the API server, or room."""
     block = sentences.waiting(case.pods)
     if block is not None:
         return f": {block.message}"
     words = [sentences.problem(it, len(case.pods), case.job.size) for it in case.seen.problems]
+    if case.job.status.placement_timeouts and case.job.status.message:
+        words.append(case.job.status.message)
     return f": {words[0]}" if words else ""
 
 

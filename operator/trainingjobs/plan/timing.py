@@ -32,8 +32,9 @@ def deadline(job: TrainingJob) -> datetime | None:
 
 
 def startup_deadline(job: TrainingJob) -> datetime | None:
-    """When the group of this attempt must be complete."""
-    return _after(job.status.attempt_start_time, job.spec.startup_timeout_seconds)
+    """When the group must be complete: a release for lack of room is part of the same start."""
+    since = job.status.starting_since or job.status.attempt_start_time
+    return _after(since, job.spec.startup_timeout_seconds)
 
 
 def naming(job: TrainingJob) -> datetime | None:

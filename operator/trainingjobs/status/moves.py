@@ -18,6 +18,8 @@ SCALED = "Scaled"
 SHRUNK = "Shrunk"
 CHANGED = "SpecChanged"
 NO_ROOM = "PlacementTimeout"
+NO_START = frozenset({NO_ROOM, SHRUNK})
+"""Ends of an attempt that found no room: the next one goes on with the same start."""
 PLANNED = frozenset({SUSPENDED, SCALED, SHRUNK, CHANGED})
 """Ends of an attempt that are no failure."""
 
@@ -44,12 +46,14 @@ def is_restart(status: Status) -> bool:
 def _going(job: TrainingJob, verdict: Verdict, now: datetime) -> dict[str, Any]:
     status = job.status
     waits = verdict.step is Step.WAIT
+    since = status.starting_since or status.attempt_start_time
     return {
         "attempt": job.attempt,
         "group_size": job.size,
         "group_asked": status.group_asked or job.spec.parallel_instances,
         "start_time": status.start_time or now,
         "attempt_start_time": None if waits else status.attempt_start_time or now,
+        "starting_since": since if waits else since or now,
         "next_attempt_time": status.next_attempt_time if waits else None,
         "plan_hash": "" if waits else status.plan_hash or job.plan_hash,
         "succeeded_ranks": ranks.compact(verdict.done),
@@ -104,6 +108,7 @@ def _next_attempt(job: TrainingJob, verdict: Verdict, now: datetime) -> dict[str
     return {
         "attempt": job.attempt + 1,
         "attempt_start_time": None,
+        "starting_since": _starting_since(job.status, verdict),
         "running_time": None,
         "partial_since": None,
         "plan_hash": "",
@@ -113,6 +118,11 @@ def _next_attempt(job: TrainingJob, verdict: Verdict, now: datetime) -> dict[str
         "attempts": _with(history, _ended(job, verdict, now)) if lived else history,
         **_unheard(job.status),
     }
+
+
+def _starting_since(status: Status, verdict: Verdict) -> datetime | None:
+    goes_on = verdict.reason in NO_START and status.running_time is None
+    return (status.starting_since or status.attempt_start_time) if goes_on else None
 
 
 def _unheard(status: Status) -> dict[str, Any]:
