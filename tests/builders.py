@@ -11,7 +11,6 @@ from trainingjobs.model.roll import Entry
 from trainingjobs.model.site import Site
 from trainingjobs.model.status import Status
 
-SERVICE = ServiceSeen(name="mnist", uid="service-1", ports=(29500,))
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 DOMAIN = "cluster.local"
 SITE = Site(domain=DOMAIN)
@@ -22,6 +21,22 @@ REPORTING = Site(
 )
 """An operator that calls the roll."""
 UID = "6f6c1f0e-0000-4000-8000-000000000001"
+
+
+def service_spec(port: int = 29500, **others: Any) -> dict[str, Any]:
+    """What the operator says of a service."""
+    ours = {"port": port, "protocol": "TCP", "targetPort": port}
+    return {
+        "type": "ClusterIP",
+        "clusterIP": "None",
+        "publishNotReadyAddresses": True,
+        "selector": {"trainingjob.dev/job-uid": UID},
+        "ports": [{"name": "rendezvous", **ours}],
+        **others,
+    }
+
+
+SERVICE = ServiceSeen(name="mnist", uid="service-1", spec=service_spec())
 TEMPLATE: dict[str, Any] = {
     "spec": {"containers": [{"name": "trainer", "image": "my/trainer:1", "command": ["train"]}]}
 }

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from builders import NOW, REPORTING, heard
+from cluster.fakeapi import merged
 from trainingjobs.cluster import podgroups, services
 from trainingjobs.model import gang, labels
 from trainingjobs.model.gang import Gang, GroupSeen
@@ -142,7 +143,7 @@ class World:
         if patch["kind"] == "Service":
             assert self.service is not None
             assert patch["metadata"]["uid"] == self.service.uid
-            self.service = services.seen(patch)
+            self.service = services.seen(merged({**patch, "spec": self.service.spec}, patch))
             return
         assert patch["metadata"]["uid"] == self.groups[Gang(patch["apiVersion"])].uid
         self._group(patch)

@@ -105,8 +105,12 @@ class Reconciler:
             self._hands.refusals.forget(job.uid)
             return decision
         refused = await self._create(job, decision)
+        after = self._decide(job, refused)
+        if not refused and after.change:
+            refused = tuple(map(_changed_back, after.change))
+            after = self._decide(job, refused)
         self._hands.refusals.note(job, refused)
-        return self._decide(job, refused)
+        return after
 
     def _decide(self, job: TrainingJob, problems: tuple[Problem, ...]) -> Decision:
         seen = dataclasses.replace(
@@ -213,6 +217,12 @@ class Reconciler:
         self._hands.pace.forget(uid)
         if self._hands.rolls is not None:
             self._hands.rolls.forget(uid)
+
+
+def _changed_back(patch: Manifest) -> Problem:
+    """What was changed and is not as wanted: whoever else changes it is not fought without end."""
+    words = "somebody changes it back at once"
+    return Problem(trouble=Trouble.UNCHANGED, name=patch["metadata"]["name"], message=words)
 
 
 def _about(job: TrainingJob) -> dict[str, str | int]:

@@ -19,6 +19,8 @@ class FakeApi:
         self.calls: list[tuple[str, str]] = []
         self.bodies: list[Json] = []
         self.refuse: Refuse = lambda _method, _path: None
+        self.admit: Callable[[Json], Json] = lambda changed: changed
+        """What webhooks make of an object that was changed."""
         self.revision = 100
         self.serves: set[str] = set()
         """Paths of API versions that have pod groups."""
@@ -93,7 +95,7 @@ class FakeApi:
             raise ApiError(422, "Invalid", "metadata.uid: Invalid value: field is immutable")
         if wanted.get("resourceVersion") not in {None, known["metadata"]["resourceVersion"]}:
             raise ApiError(409, "Conflict", "the object has been modified")
-        return self.add(at, merged(known, {**body, "metadata": {}}))
+        return self.add(at, self.admit(merged(known, {**body, "metadata": {}})))
 
     def _delete(self, at: str, body: Json) -> Json:
         wanted = body["preconditions"]

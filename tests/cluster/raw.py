@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from builders import UID
+from builders import UID, service_spec
 from trainingjobs.model.gang import Gang
 
 Raw = dict[str, Any]
@@ -85,7 +85,7 @@ def raw_service(
             "ownerReferences": [owner()],
             **metadata,
         },
-        "spec": {"clusterIP": "None", "ports": [{"name": "rendezvous", "port": port}]},
+        "spec": service_spec(port),
     }
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from builders import NOW, UID, a_body, a_job
+from builders import NOW, UID, a_body, a_job, service_spec
 from cluster.fakeapi import FakeApi
 from cluster.raw import Raw, owner, raw_pod, raw_service
 from trainingjobs.cluster.apply import Applier
@@ -61,15 +61,15 @@ async def test_the_service_is_made_before_the_pods_and_all_are_known(place: Plac
 
 async def test_a_service_gets_its_port_and_is_known_with_it(place: Place) -> None:
     place.store.put(place.api.add(f"{SERVICES}/mnist", raw_service(port=80)))
-    ports = [{"name": "rendezvous", "port": 29500}]
+    ports = service_spec()["ports"]
     metadata = {"name": "mnist", "namespace": "lab", "uid": "service-1"}
     patch = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"ports": ports}}
     assert await place.applier.change(place.job, [patch]) == ()
     assert place.api.writes == [("PATCH", f"{SERVICES}/mnist")]
-    assert place.api.objects[f"{SERVICES}/mnist"]["spec"] == {"clusterIP": "None", "ports": ports}
+    assert place.api.objects[f"{SERVICES}/mnist"]["spec"] == service_spec()
     found = place.store.service_of(UID)
     assert found is not None
-    assert found.ports == (29500,)
+    assert found.spec == service_spec()
 
 
 async def test_a_refused_service_means_no_pods(place: Place) -> None:

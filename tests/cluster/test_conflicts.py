@@ -89,7 +89,7 @@ THINGS = pytest.mark.parametrize(
 )
 REFUSALS = pytest.mark.parametrize(
     ("status", "reason", "trouble"),
-    [(409, "Conflict", Trouble.UNAVAILABLE), (422, "Invalid", Trouble.INVALID)],
+    [(409, "Conflict", Trouble.UNAVAILABLE), (422, "Invalid", Trouble.UNCHANGED)],
 )
 
 

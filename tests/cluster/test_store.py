@@ -1,16 +1,16 @@
 """Whatever order events, lists and answers come in, the store ends with what is true."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import NOW, UID, a_body, at
+from builders import NOW, SERVICE, UID, a_body, at, service_spec
 from cluster.raw import Raw, container, owner, raw_pod, raw_service, terminated
 from trainingjobs.cluster.shelf import Shelf, newer
 from trainingjobs.cluster.store import Store
-from trainingjobs.model.observed import ServiceSeen
 
 KEY = ("lab", "mnist")
 
@@ -157,20 +157,27 @@ def test_the_service_comes_and_goes(store: Store) -> None:
     assert not store.service_of(UID)
 
 
-def test_the_service_is_known_with_its_latest_ports(store: Store) -> None:
+def test_the_service_is_known_by_its_latest_words_and_by_what_is_ours_of_them(
+    store: Store,
+) -> None:
     store.put(raw_service(version="4"))
     assert store.put(raw_service(version="6", port=80)) == KEY
     assert store.put(raw_service(version="5")) is None
-    assert store.service_of(UID) == ServiceSeen(name="mnist", uid="service-1", ports=(80,))
-    store.put({**raw_service(version="7"), "spec": {"clusterIP": "None"}})
-    assert store.service_of(UID) == ServiceSeen(name="mnist", uid="service-1", ports=())
+    assert store.service_of(UID) == replace(SERVICE, spec=service_spec(80))
+    ports = [{"port": 1, "appProtocol": "x"}]
+    theirs = {"clusterIP": "None", "sessionAffinity": "None", "ports": ports}
+    store.put({**raw_service(version="7"), "spec": theirs})
+    ours = {"clusterIP": "None", "ports": [{"port": 1}]}
+    assert store.service_of(UID) == replace(SERVICE, spec=ours)
+    store.put({**raw_service(version="8"), "spec": None})
+    assert store.service_of(UID) == replace(SERVICE, spec={"ports": []})
 
 
 def test_a_copy_of_the_service_is_not_the_service(store: Store) -> None:
     store.put(raw_service(name="mnist-2", uid="service-2"))
     assert store.service_of(UID) is None
     store.put(raw_service())
-    assert store.service_of(UID) == ServiceSeen(name="mnist", uid="service-1", ports=(29500,))
+    assert store.service_of(UID) == SERVICE
 
 
 def test_what_a_list_of_children_lacks_is_gone(store: Store) -> None:

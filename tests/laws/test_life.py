@@ -11,6 +11,7 @@ from laws.weather import Weather
 from trainingjobs.model.gang import Gang
 from trainingjobs.model.spec import OnStall
 from trainingjobs.model.status import Phase, Status
+from trainingjobs.plan import manifests
 from world import World
 
 SUSPENDED = Phase.SUSPENDED
@@ -111,7 +112,7 @@ class Life(Weather):
             done = set(self.world.look().of(job.attempt)) | ranks
             assert done <= set(range(job.size))
             assert self.world.service is not None
-            assert self.world.service.ports == (job.spec.port,)
+            assert self.world.service.spec == manifests.service(job)["spec"]
 
     @rule()
     def heal(self) -> None:

@@ -14,6 +14,7 @@ from builders import SITE, a_job
 from laws.weather import RANKS, Weather
 from trainingjobs.model.observed import Observed, PodSeen, ServiceSeen
 from trainingjobs.model.status import Phase, Status
+from trainingjobs.plan import manifests
 from trainingjobs.plan.decide import decide
 from trainingjobs.plan.decision import Decision
 from world import World
@@ -86,7 +87,8 @@ class Late(Weather):
         status = self.world.job.status
         assert status.finished or status.phase is Phase.RUNNING, status
         service = self.world.service
-        assert status.finished or (service and service.ports == (self.world.job.spec.port,))
+        wanted = manifests.service(self.world.job)["spec"]
+        assert status.finished or (service and service.spec == wanted)
 
     def _decide(self) -> Decision:
         seen = Observed(pods=tuple(self.memory.values()), service=self.service)

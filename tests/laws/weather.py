@@ -5,6 +5,7 @@ The machines that test the laws differ in the operator alone: in what it sees, a
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -13,6 +14,14 @@ from trainingjobs.model.status import Status
 from world import World
 
 RANKS = st.integers(min_value=0, max_value=4)
+EDITS: list[dict[str, Any]] = [
+    {"ports": []},
+    {"ports": [{"name": "rendezvous", "port": 1}]},
+    {"selector": None},
+    {"selector": {"app": "theirs"}},
+    {"publishNotReadyAddresses": False},
+    {"type": "ExternalName", "clusterIP": ""},
+]
 
 
 class Weather(RuleBasedStateMachine):
@@ -51,11 +60,12 @@ class Weather(RuleBasedStateMachine):
         """Somebody deletes the service."""
         self.world.service = None
 
-    @rule(ports=st.sampled_from([(), (1,), (29500, 1)]))
-    def edit_service(self, ports: tuple[int, ...]) -> None:
-        """Somebody gives the service other ports."""
+    @rule(edit=st.sampled_from(EDITS))
+    def edit_service(self, edit: dict[str, Any]) -> None:
+        """Somebody edits the service."""
         if self.world.service is not None:
-            self.world.service = replace(self.world.service, ports=ports)
+            spec = {**self.world.service.spec, **edit}
+            self.world.service = replace(self.world.service, spec=spec)
 
     @rule(seconds=st.sampled_from([1.0, 5.0, 60.0, 400.0]))
     def wait(self, seconds: float) -> None:

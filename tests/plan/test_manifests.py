@@ -33,10 +33,11 @@ def test_the_service_is_headless_and_names_pods_early() -> None:
     service = manifests.service(a_job())
     assert service["metadata"]["name"] == "mnist"
     assert service["spec"] == {
+        "type": "ClusterIP",
         "clusterIP": "None",
         "publishNotReadyAddresses": True,
         "selector": {"trainingjob.dev/job-uid": UID},
-        "ports": [{"name": "rendezvous", "port": 29500}],
+        "ports": [{"name": "rendezvous", "port": 29500, "protocol": "TCP", "targetPort": 29500}],
     }
 
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from builders import NOW, SERVICE, SITE, a_job, a_pod, at, ended, seen
+from builders import NOW, SERVICE, SITE, UID, a_job, a_pod, at, ended, seen, service_spec
+from cluster.fakeapi import merged
 from trainingjobs.model.observed import Observed
 from trainingjobs.model.status import Condition, Phase, Status
 from trainingjobs.plan.decide import decide
@@ -16,7 +17,9 @@ RUNNING = Status(
     phase=Phase.RUNNING, attempt=1, start_time=at(-60), group_size=3, conditions=[CREATED]
 )
 ALL_RUN = [a_pod(rank) for rank in range(3)]
-EDITED = replace(SERVICE, ports=(80,))
+EDITED = replace(SERVICE, spec=service_spec(80))
+SELECTOR = {"trainingjob.dev/job-uid": UID}
+WANTED = service_spec()
 
 
 def decided(there: Observed, status: Status = RUNNING, **spec: Any) -> Decision:
@@ -24,30 +27,69 @@ def decided(there: Observed, status: Status = RUNNING, **spec: Any) -> Decision:
 
 
 @pytest.mark.parametrize(
-    ("ports", "port"),
+    ("found", "changes"),
     [
-        pytest.param((29500,), 1031, id="the job's port is another"),
-        pytest.param((80,), 29500, id="the service's port is another"),
-        pytest.param((29500, 80), 29500, id="a port too many"),
-        pytest.param((), 29500, id="no port"),
+        pytest.param(service_spec(80), {"ports": WANTED["ports"]}, id="another port"),
+        pytest.param(
+            service_spec(ports=[*WANTED["ports"], {"port": 80}]),
+            {"ports": WANTED["ports"]},
+            id="a port too many",
+        ),
+        pytest.param(service_spec(ports=[]), {"ports": WANTED["ports"]}, id="no port"),
+        pytest.param(
+            service_spec(ports=[{**WANTED["ports"][0], "targetPort": 80}]),
+            {"ports": WANTED["ports"]},
+            id="a port that leads elsewhere",
+        ),
+        pytest.param(
+            service_spec(selector={"app": "theirs"}),
+            {"selector": {"app": None, **SELECTOR}},
+            id="another selector",
+        ),
+        pytest.param(
+            service_spec(selector={**SELECTOR, "app": "theirs"}),
+            {"selector": {"app": None, **SELECTOR}},
+            id="a selector of fewer pods",
+        ),
+        pytest.param(service_spec(selector=None), {"selector": SELECTOR}, id="no selector"),
+        pytest.param(
+            service_spec(publishNotReadyAddresses=False),
+            {"publishNotReadyAddresses": True},
+            id="pods have names once they are ready, which the rendezvous waits for",
+        ),
+        pytest.param(
+            service_spec(type="ExternalName", clusterIP=""),
+            {"type": "ClusterIP", "clusterIP": "None"},
+            id="a name for something else",
+        ),
+        pytest.param(
+            service_spec(clusterIP="10.0.0.7"),
+            {"clusterIP": "None"},
+            id="an address of its own, which the API server keeps",
+        ),
     ],
 )
-def test_a_service_with_other_ports_is_changed_and_keeps_its_identity(
-    ports: tuple[int, ...], port: int
+def test_what_was_edited_of_a_service_is_set_right_and_no_more(
+    found: dict[str, Any], changes: dict[str, Any]
 ) -> None:
-    there = seen(*ALL_RUN, service=replace(SERVICE, ports=ports))
-    decision = decided(there, status=Status(), port=port)
+    there = seen(*ALL_RUN, service=replace(SERVICE, spec=found))
+    decision = decided(there, status=Status())
     assert decision.change == (
         {
             "apiVersion": "v1",
             "kind": "Service",
             "metadata": {"name": "mnist", "namespace": "lab", "uid": "service-1"},
-            "spec": {"ports": [{"name": "rendezvous", "port": port}]},
+            "spec": changes,
         },
     )
     assert (decision.create, decision.delete, decision.makes) == ((), (), True)
-    changed = replace(there, service=replace(SERVICE, ports=(port,)))
-    assert not decided(changed, status=decision.status, port=port).acts
+    changed = replace(there, service=replace(SERVICE, spec=merged(found, changes)))
+    assert not decided(changed, status=decision.status).acts
+
+
+def test_a_service_follows_the_port_of_its_job() -> None:
+    (patch,) = decided(seen(*ALL_RUN), port=1031).change
+    assert patch["spec"] == {"ports": service_spec(1031)["ports"]}
 
 
 @pytest.mark.parametrize(
@@ -70,7 +112,7 @@ def test_a_service_is_left_as_it_is(there: Observed, spec: Any) -> None:
 
 def test_a_service_that_is_not_there_is_made_with_the_port_and_not_changed() -> None:
     decision = decided(seen(service=None), status=Status(), port=1031)
-    assert decision.create[0]["spec"]["ports"] == [{"name": "rendezvous", "port": 1031}]
+    assert decision.create[0]["spec"]["ports"] == service_spec(1031)["ports"]
     assert decision.change == ()
 
 

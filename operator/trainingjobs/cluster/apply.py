@@ -170,7 +170,7 @@ class Applier:
             answer = await self._api.request("PATCH", path, query=_OWN, body=body)
         except ApiError as error:
             if not await self._is_another(error, path, known):
-                return errors.problem(name, error)
+                return errors.unchanged(name, error)
             self._store.lost(job.uid, patch["kind"], known["uid"])
             return None
         self._store.put({**answer, **_what(patch)})

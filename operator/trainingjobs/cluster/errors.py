@@ -7,6 +7,7 @@ itself; only the words of the API server tell some of them apart.
 
 import json
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from trainingjobs.model.observed import Problem, Trouble
@@ -75,6 +76,13 @@ def gone(error: ApiError) -> bool:
 def problem(name: str, error: ApiError) -> Problem:
     """A refused create, as decisions know it."""
     return Problem(trouble=trouble(error), name=name, message=error.message[:MAX_WORDS])
+
+
+def unchanged(name: str, error: ApiError) -> Problem:
+    """A refused change: what is there and cannot be changed does not make the template wrong."""
+    found = problem(name, error)
+    invalid = found.trouble is Trouble.INVALID
+    return replace(found, trouble=Trouble.UNCHANGED) if invalid else found
 
 
 def trouble(error: ApiError) -> Trouble:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from trainingjobs.model.gang import Gang, GroupSeen
 from trainingjobs.model.roll import Roll
@@ -77,7 +78,7 @@ class PodSeen:
 
 
 class Trouble(StrEnum):
-    """Why the API server did not take an object of ours."""
+    """Why the API server did not take an object of ours, or a change of one."""
 
     INVALID = "InvalidTemplate"
     QUOTA = "QuotaExceeded"
@@ -86,11 +87,12 @@ class Trouble(StrEnum):
     LEFTOVER = "WaitingForOldPods"
     UNAVAILABLE = "ApiUnavailable"
     LEAVING = "NamespaceTerminating"
+    UNCHANGED = "ChangeRefused"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One refused create: what, why, and the API server's words."""
+    """One refused create or change: what, why, and the API server's words."""
 
     trouble: Trouble
     name: str
@@ -115,11 +117,11 @@ class Past:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceSeen:
-    """The service that the job owns, cut down to what the job's spec can change."""
+    """The service that the job owns, cut down to what the operator has a say in."""
 
     name: str
     uid: str
-    ports: tuple[int, ...]
+    spec: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

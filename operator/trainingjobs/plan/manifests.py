@@ -17,15 +17,17 @@ MAX_STACKS = 500_000
 
 def service(job: TrainingJob) -> Manifest:
     """The headless service that gives every pod a name, before it is ready as well."""
+    port = {"port": job.spec.port, "protocol": "TCP", "targetPort": job.spec.port}
     return {
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": _metadata(job, names.service(job.name)),
         "spec": {
+            "type": "ClusterIP",
             "clusterIP": "None",
             "publishNotReadyAddresses": True,
             "selector": {labels.JOB_UID: job.uid},
-            "ports": [{"name": "rendezvous", "port": job.spec.port}],
+            "ports": [{"name": "rendezvous", **port}],
         },
     }
 

@@ -29,11 +29,13 @@ _ADVICE = {
     Trouble.LEFTOVER: "{words}",
     Trouble.UNAVAILABLE: "the API server did not take {name}, trying again: {words}",
     Trouble.LEAVING: "the namespace is being deleted",
+    Trouble.UNCHANGED: "{name} is not as the job needs it and cannot be changed, trying again "
+    "(delete it to have it made anew): {words}",
 }
 
 
 def problem(trouble: Problem, created: int, size: int) -> str:
-    """Why an object could not be made."""
+    """Why an object could not be made, or set right."""
     pattern = _ADVICE[trouble.trouble]
     return cut(pattern.format(name=trouble.name, words=trouble.message, created=created, size=size))
 
