@@ -1,0 +1,140 @@
+"""How the data is divided among the ranks, seen from the loaders that the script goes through.
+
+A script may have several loaders. Each is known by the line that starts it, so that one made
+anew for each epoch stays the same; the report speaks of the one that matters most.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from trainingjob import _division, _frames, _thread
+from trainingjob._guard import quiet
+from trainingjob._patch import before, cover
+from trainingjob._rhythm import BEAT, clock
+from trainingjob._standing import ME, SHARDED
+
+LOADERS = 16
+"""Loaders, by line, that are remembered."""
+SAMPLERS = 256
+
+
+class Loader:
+    """What is known of the loader that one line starts."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str, Any] = {"sampler": "default"}
+        self.starts = 0
+        self.epochs = 0
+        """Starts with a distributed sampler."""
+        self.epoch_set = False
+
+    @property
+    def divided(self) -> bool:
+        """Whether each rank goes through a share of its own."""
+        return bool(self.seen["sampler"] == "distributed")
+
+    def weight(self) -> tuple[bool, int]:
+        """Which of several divided loaders is the one to train with."""
+        return bool(self.seen.get("shuffle")), self.seen.get("samples") or 0
+
+
+class Division:
+    """What is known of the loaders of this process."""
+
+    def __init__(self) -> None:
+        self.loaders: dict[str, Loader] = {}
+        self.set: set[int] = set()
+        """Samplers whose epoch was set."""
+
+    def of(self, line: str) -> Loader:
+        """The loader that this line starts."""
+        if line in self.loaders or len(self.loaders) < LOADERS:
+            return self.loaders.setdefault(line, Loader())
+        return Loader()
+
+    def divided(self) -> list[Loader]:
+        """Those with a distributed sampler."""
+        return [loader for loader in list(self.loaders.values()) if loader.divided]
+
+    def told(self) -> dict[str, Any]:
+        """This part of the report: the divided loader that matters most, else the first one."""
+        first = list(self.loaders.values())[:1]
+        for loader in sorted(self.divided(), key=Loader.weight)[-1:] or first:
+            return {**loader.seen, "epochs": loader.epochs, "epochSet": loader.epoch_set}
+        return {}
+
+
+DATA = Division()
+
+
+def watch_loaders(module: Any) -> None:
+    """`torch.utils.data.DataLoader`: each start, and each batch."""
+    cover(module.DataLoader, "__iter__", before(_started))
+    cover(module._BaseDataLoaderIter, "__next__", _fetching)
+
+
+def watch_samplers(module: Any) -> None:
+    """`DistributedSampler`: made, told of its epoch, and iterated without a loader."""
+    cover(module.DistributedSampler, "__init__", before(_made))
+    cover(module.DistributedSampler, "set_epoch", before(_epoch))
+    cover(module.DistributedSampler, "__iter__", before(_bare))
+
+
+def _fetching(original: Any) -> Any:
+    beat = BEAT
+
+    @functools.wraps(original)
+    def __next__(self: Any) -> Any:  # noqa: N807  (it is that method)
+        start = clock()
+        try:
+            return original(self)
+        finally:
+            beat.fetched(start, clock())
+
+    return __next__
+
+
+@quiet
+def _made(*_args: Any, **_kwargs: Any) -> None:
+    me = ME.now
+    if me.on and "sampler" not in me.lines:
+        me.lines["sampler"] = _frames.owner() or ""
+        _thread.stage(SHARDED)
+
+
+@quiet
+def _epoch(sampler: Any, *_args: Any, **_kwargs: Any) -> None:
+    if ME.now.on and len(DATA.set) < SAMPLERS:
+        DATA.set.add(id(sampler))
+
+
+@quiet
+def _bare(sampler: Any) -> None:
+    if ME.now.on and not DATA.divided():
+        loader = DATA.of("sampler")
+        loader.seen = _division.of_sampler(sampler)
+        _count(loader, [sampler])
+
+
+@quiet
+def _started(loader: Any, *_args: Any, **_kwargs: Any) -> None:
+    if not ME.now.on:
+        return
+    line = _frames.owner() or ""
+    ME.now.lines.setdefault("loader", line)
+    known = DATA.of(line)
+    if not known.starts:
+        known.seen = _division.of_loader(loader)
+    known.starts += 1
+    if known.divided:
+        _count(known, _division.parts(loader))
+        if SHARDED not in ME.now.reached:
+            ME.now.lines.setdefault("sampler", line)
+            _thread.stage(SHARDED)
+
+
+def _count(loader: Loader, samplers: list[Any]) -> None:
+    loader.epochs += 1
+    loader.epoch_set = loader.epoch_set or any(id(part) in DATA.set for part in samplers)

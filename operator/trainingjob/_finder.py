@@ -1,0 +1,121 @@
+"""Waits for the first import of a training framework; until then it does nothing.
+
+A finder at the front of `sys.meta_path` sees the name of every module before it is loaded. For
+the few that matter it lets the module load as ever, and calls us when that is done: the loader's
+own `exec_module` is covered for that one call, so loaders, specs and modules stay what they are.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes longer to load than all of this
+    from typing import Any, Callable
+
+    Hook = Callable[[Any], None]
+
+FRAMEWORKS = ("torch", "tensorflow", "jax", "mpi4py", "horovod")
+
+
+class Finder:
+    """Calls a hook with each module that it waits for, once that is imported."""
+
+    def __init__(self) -> None:
+        self.hooks: dict[str, list[Hook]] = {}
+        self.loaded: set[str] = set()
+
+    def wait(self, name: str, hook: Hook) -> None:
+        """Call the hook with the module of this name: now, if it is there, else once it is."""
+        module = sys.modules.get(name)
+        loading = getattr(getattr(module, "__spec__", None), "_initializing", False)
+        if module is not None and (name in self.loaded or not loading):
+            hook(module)
+        else:
+            self.hooks.setdefault(name, []).append(hook)
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        """Answer as the other finders do; part of the import system."""
+        if name not in self.hooks:
+            return None
+        for finder in sys.meta_path:
+            if finder is self or not hasattr(finder, "find_spec"):
+                continue
+            spec = finder.find_spec(name, path, target)
+            if spec is not None:
+                self._cover(name, spec.loader)
+                return spec
+        return None
+
+    def _cover(self, name: str, loader: Any) -> None:
+        try:
+            original = loader.exec_module
+
+            def exec_module(module: Any) -> None:
+                del loader.exec_module
+                original(module)
+                self._loaded(name, module)
+
+            loader.exec_module = exec_module
+        except Exception:  # noqa: BLE001  (a loader that is closed to us: no hook, no harm)
+            return
+
+    def _loaded(self, name: str, module: Any) -> None:
+        self.loaded.add(name)
+        for hook in self.hooks.pop(name, ()):
+            _call(hook, module)
+
+
+def _call(hook: Hook, module: Any) -> None:
+    try:
+        hook(module)
+    except Exception:  # noqa: BLE001  (the user's import has worked, and says so)
+        return
+
+
+FINDER = Finder()
+
+
+def install() -> None:
+    """Begin to wait; called by sitecustomize in every process of the container."""
+    sys.meta_path.insert(0, FINDER)
+    for name in FRAMEWORKS:
+        FINDER.wait(name, _begin)
+    sys.excepthook = Early(sys.excepthook)
+
+
+def _begin(_module: Any) -> None:
+    from trainingjob import _begin as beginning
+
+    beginning.begin()
+
+
+class Early:
+    """The hook for an exception before any framework is there: a missing module, a missing file."""
+
+    def __init__(self, previous: Any) -> None:
+        self.previous = previous
+
+    def __call__(self, kind: Any, value: Any, trace: Any) -> None:
+        """Report it if this process is the one that the container is there for."""
+        hook = self.previous
+        try:
+            if "trainingjob._begin" not in sys.modules and _is_main_program():
+                _begin(None)
+                from trainingjob import _ends
+
+                hook = _ends.Hook(self.previous)
+        except Exception:  # noqa: BLE001, S110  (the user's exception is what counts)
+            pass
+        hook(kind, value, trace)
+
+
+def _is_main_program() -> bool:
+    """Not a tool that the script, or a shell before it, has run: these may fail as they like."""
+    if os.getpid() == 1 or os.environ.get("TORCHELASTIC_RUN_ID"):
+        return True
+    if os.getppid() != 1:
+        return False
+    with open("/proc/1/comm", encoding="ascii") as file:
+        return "python" not in file.read()

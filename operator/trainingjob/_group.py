@@ -1,0 +1,97 @@
+"""The process group: who asks for it, who is in it, who leaves it, and what passes through it."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import Any
+
+from trainingjob import _begin, _frames, _network, _thread
+from trainingjob._guard import quiet
+from trainingjob._patch import after, before, cover
+from trainingjob._rhythm import BEAT, clock
+from trainingjob._standing import ME
+
+COLLECTIVES = (
+    "all_reduce", "all_reduce_coalesced", "all_gather", "all_gather_coalesced",
+    "all_gather_into_tensor", "all_gather_single", "all_to_all", "all_to_all_single", "barrier",
+    "broadcast", "gather", "gather_into_tensor", "gather_single", "reduce", "reduce_scatter",
+    "reduce_scatter_single", "reduce_scatter_tensor", "scatter",
+)  # fmt: skip
+BETWEEN_TWO = ("send", "recv", "isend", "irecv")
+"""Not counted by a process group's sequence number."""
+
+
+def watch(module: Any) -> None:
+    """`torch.distributed`, whole."""
+    cover(module, "init_process_group", _around(_joining, _joined))
+    cover(module, "destroy_process_group", before(_leaving))
+    for name in COLLECTIVES:
+        cover(module, name, functools.partial(_collective, counted=1))
+    for name in BETWEEN_TWO:
+        cover(module, name, functools.partial(_collective, counted=0))
+
+
+def _around(first: Any, last: Any) -> Any:
+    return lambda original: after(last)(before(first)(original))
+
+
+@quiet
+def _joining(*_args: Any, **_kwargs: Any) -> None:
+    _begin.reborn()
+    me = ME.now
+    if not me.on:
+        return
+    me.lines["init"] = _frames.owner() or ""
+    if me.join():
+        _thread.changed()
+    BEAT.sign(clock())
+
+
+@quiet
+def _joined(*_args: Any, **_kwargs: Any) -> None:
+    me = ME.now
+    if me.on and me.joined():
+        BEAT.sign(clock())
+        _thread.changed()
+
+
+@quiet
+def _leaving(group: Any = None, *_args: Any, **_kwargs: Any) -> None:
+    me = ME.now
+    world = getattr(getattr(sys.modules.get("torch.distributed"), "group", None), "WORLD", None)
+    if not me.on or (group is not None and group is not world):
+        return
+    me.lines["destroy"] = _frames.owner() or ""
+    if me.leave():
+        _thread.changed()
+
+
+def _collective(original: Any, counted: int) -> Any:
+    beat, traffic = BEAT, _network.TRAFFIC
+
+    @functools.wraps(original)
+    def collective(*args: Any, **kwargs: Any) -> Any:
+        start = clock()
+        try:
+            return original(*args, **kwargs)
+        finally:
+            beat.exchanged(start, clock())
+            traffic.passed(args, kwargs, counted)
+
+    return collective
+
+
+@quiet
+def _jax_joining(*_args: Any, **_kwargs: Any) -> None:
+    _joining()
+
+
+@quiet
+def _jax(module: Any) -> None:
+    cover(module, "initialize", _around(_joining, _joined))
+    cover(module, "shutdown", before(_leaving))
+
+
+OTHERS = (("jax._src.distributed", _jax),)
+"""Frameworks whose group is worth a stage; their modules are hooked when they come."""

@@ -1,0 +1,72 @@
+"""Which process this is: a rank, one that starts ranks, or a helper that nobody asked about."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from trainingjob import _frames
+from trainingjob._standing import ME
+
+RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "HOROVOD_RANK", "RANK")
+WORLDS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "HOROVOD_SIZE", "WORLD_SIZE")
+DIGITS = 7
+LAUNCHERS = ("torch.distributed.launcher.api", "torch.distributed.run")
+"""Who imports one of these starts ranks and is none, unless it joins a group after all."""
+
+
+def number(names: tuple[str, ...]) -> int | None:
+    """The first of these variables that is a whole number."""
+    for name in names:
+        text = os.environ.get(name, "")
+        if text.isdigit() and len(text) <= DIGITS:
+            return int(text)
+    return None
+
+
+def is_child() -> bool:
+    """Whether multiprocessing has started this process."""
+    process = sys.modules.get("multiprocessing.process")
+    return process is not None and process.parent_process() is not None
+
+
+def learn() -> None:
+    """What the environment says at the beginning; a spawned child learns its rank on joining."""
+    me = ME.now
+    me.world = number(WORLDS) or None
+    if not is_child():
+        me.rank = number(RANKS)
+
+
+def is_launcher() -> bool:
+    """Whether this process starts ranks, as torchrun's agent does; who joins a group does not."""
+    me = ME.now
+    return not me.grouped and (me.launcher or any(name in sys.modules for name in LAUNCHERS))
+
+
+def task(stack: list[_frames.Seen]) -> str | None:
+    """What a child of multiprocessing is for: "rank", "helper", or None while it still starts."""
+    files = [frame[0] for frame in stack]
+    functions = [frame[2] for frame in stack]
+    if "_bootstrap" not in functions:
+        return None
+    inside = functions.index("_bootstrap")
+    for file, function in list(zip(files, functions))[:inside][::-1]:
+        if function == "run" and file.endswith("multiprocessing/process.py"):
+            continue
+        return "helper" if _is_helper(file) else "rank"
+    return None
+
+
+def _is_helper(file: str) -> bool:
+    """Data loader workers, pools and managers: their first function is the library's own."""
+    return "torch/utils/data/" in file or file.startswith(_frames.STDLIB)
+
+
+def group() -> tuple[Any, Any]:
+    """Rank and world size as the process group knows them."""
+    dist = sys.modules.get("torch.distributed")
+    if dist is None or not dist.is_initialized():
+        return None, None
+    return dist.get_rank(), dist.get_world_size()

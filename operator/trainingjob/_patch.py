@@ -1,0 +1,58 @@
+"""How a function of a library is covered: seen by us, and for everybody else the same as ever.
+
+Classes stay the classes that they are; only a method is covered, so `isinstance`, pickling,
+subclassing and `inspect.signature` see no difference. What torch.compile traces passes through.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import Any, Callable
+
+Before = Callable[..., None]
+
+
+def cover(holder: Any, name: str, make: Callable[[Any], Any]) -> None:
+    """Put a function's cover in its place, wherever the library itself has bound it."""
+    original = vars(holder).get(name)
+    if original is None or getattr(original, "__trainingjob__", False):
+        return
+    covered = make(original)
+    covered.__trainingjob__ = True
+    if isinstance(holder, type):
+        setattr(holder, name, covered)
+        return
+    package = holder.__name__.rpartition(".")[0]
+    for module in (holder, sys.modules.get(package), sys.modules.get(original.__module__)):
+        if module is not None and vars(module).get(name) is original:
+            setattr(module, name, covered)
+
+
+def before(call: Before) -> Callable[[Any], Any]:
+    """A cover that is told of a call, with its arguments, before it is made."""
+
+    def make(original: Any) -> Any:
+        @functools.wraps(original)
+        def covered(*args: Any, **kwargs: Any) -> Any:
+            call(*args, **kwargs)
+            return original(*args, **kwargs)
+
+        return covered
+
+    return make
+
+
+def after(call: Before) -> Callable[[Any], Any]:
+    """A cover that is told of a call that came back."""
+
+    def make(original: Any) -> Any:
+        @functools.wraps(original)
+        def covered(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            call(*args, **kwargs)
+            return result
+
+        return covered
+
+    return make

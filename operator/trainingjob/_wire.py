@@ -1,0 +1,129 @@
+"""The report of this moment, as the operator reads it: the words of its wire format."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+from trainingjob import _frames, _identity, _network, _waits
+from trainingjob._data import DATA
+from trainingjob._guard import quiet
+from trainingjob._rhythm import BEAT
+from trainingjob._standing import ENDED, ME
+from trainingjob._told import TALE, TOLD
+
+
+class Meter:
+    """What the process used between two reports."""
+
+    def __init__(self) -> None:
+        self.time = time.monotonic()
+        self.cpu = _cpu()
+        self.io = _io()
+
+    def since(self, before: Meter) -> dict[str, float]:
+        """Cores, and bytes per second."""
+        seconds = max(1e-3, self.time - before.time)
+        return {
+            "cpu": round(max(0.0, self.cpu - before.cpu) / seconds, 3),
+            "io": round(max(0, self.io - before.io) / seconds, 1),
+        }
+
+
+def _cpu() -> float:
+    times = os.times()
+    return times.user + times.system
+
+
+def _io() -> int:
+    """Bytes read and written, of files and otherwise; 0 where the kernel does not tell."""
+    try:
+        with open("/proc/self/io", "rb") as file:
+            return sum(int(line.split()[1]) for line in file.read().splitlines()[:2])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+class Last:
+    """When the last report was."""
+
+    meter = Meter()
+
+
+def report() -> dict[str, Any]:
+    """Everything; a part that cannot be told at this moment is left out."""
+    parts = (_who, _where, _beat, _used, _stack, _division, _network.told, _end)
+    told: dict[str, Any] = {"version": 1}
+    for part in parts:
+        told.update(part() or {})
+    return {name: value for name, value in told.items() if value is not None}
+
+
+@quiet
+def _who() -> dict[str, Any]:
+    me = ME.now
+    rank, world = _identity.group()
+    if rank is not None and rank >= 0:
+        me.rank, me.world = rank, world
+    return {
+        "process": me.process,
+        "pid": me.pid,
+        "parent": os.getppid(),
+        "launcher": _identity.is_launcher(),
+        "rank": me.rank,
+        "worldSize": me.world,
+    }
+
+
+def _where() -> dict[str, Any]:
+    me = ME.now
+    return {
+        "stage": me.stage,
+        "stageSeconds": _seconds(time.monotonic() - me.since),
+        "lines": dict(me.lines),
+        "device": me.device,
+        "checksum": me.checksum,
+    }
+
+
+@quiet
+def _beat() -> dict[str, Any]:
+    now = time.monotonic()
+    own, data = BEAT.shares()
+    return {
+        "steps": BEAT.steps,
+        "rate": round((BEAT if BEAT.steps else TALE).rate(now), 6),
+        "quietSeconds": _seconds(BEAT.quiet(now)),
+        "longestQuiet": _seconds(BEAT.longest),
+        "ownSeconds": own and round(own, 6),
+        "dataSeconds": data and round(data, 6),
+        "told": dict(TOLD),
+    }
+
+
+@quiet
+def _used() -> dict[str, Any]:
+    before, Last.meter = Last.meter, Meter()
+    return Last.meter.since(before)
+
+
+@quiet
+def _stack() -> dict[str, Any]:
+    stack = _frames.main_stack()
+    return {"frames": _frames.frames(stack), "waitsIn": _waits.waits_in(stack)}
+
+
+@quiet
+def _division() -> dict[str, Any]:
+    return {"data": DATA.told()}
+
+
+def _end() -> dict[str, Any]:
+    me = ME.now
+    known = me.stage == ENDED and me.grouped
+    return {"error": me.error, "destroyed": me.destroyed if known else None}
+
+
+def _seconds(span: float) -> float:
+    return round(max(0.0, span), 3)
