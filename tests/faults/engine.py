@@ -132,7 +132,7 @@ class Engine:
 
     def _lane(self, name: str, places: int) -> Lane:
         named = [Place(f"faults-{name}-{number}") for number in range(places)]
-        return Lane(name, named, self._folder / name)
+        return Lane(name, named, self._folder / name, "http://nobody.test/api/v1/reports")
 
     def _watched(self, namespace: str, plural: str) -> None:
         for lane in self._lanes:

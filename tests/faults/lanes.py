@@ -33,6 +33,8 @@ class Lane:
     name: str
     places: list[Place]
     folder: Path
+    report_url: str = ""
+    """What pods would be told to report to; none of them runs here."""
     ends: list[int] = field(default_factory=list)
     """Exit codes of operators that ended by themselves."""
     starts: int = 0
@@ -106,6 +108,8 @@ class Lane:
             "PYTHONUNBUFFERED": "1",
             "KUBECONFIG": str(self.folder / "kubeconfig"),
             "TRAININGJOBS_RESYNC_SECONDS": RESYNC_SECONDS,
+            "TRAININGJOBS_REPORT_URL": self.report_url,
+            "TRAININGJOBS_REPORT_PORT": "0",
         }
         with (self.folder / "operator.log").open("ab") as log:
             self._process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)

@@ -7,6 +7,7 @@ every run; a fault is armed for one entry of such a journal and fires once.
 
 import asyncio
 import json
+import re
 import ssl
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
@@ -72,7 +73,10 @@ class Place:
 
     def common(self, name: str) -> str | None:
         """The name as in every run; None for what belongs to another job."""
-        return f"job{name[len(self.job) :]}" if self.job and name.startswith(self.job) else None
+        if not self.job or not name.startswith(self.job):
+            return None
+        # a digest of the job's uid ends the name of the files that pods report with
+        return re.sub("-rollcall-.*", "-rollcall", f"job{name[len(self.job) :]}")
 
     def forbid(self) -> None:
         """Take all permissions away for a while."""

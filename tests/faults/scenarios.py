@@ -24,7 +24,8 @@ class Scenario:
         container = {"name": "trainer", "image": "my/trainer:1"}
         return {
             "PARALLEL_INSTANCES": len(ALL),
-            "template": {"spec": {"containers": [container]}},
+            # this server gives no account to a pod, which a pod that reports has to have
+            "template": {"spec": {"containers": [container], "serviceAccountName": "default"}},
             **self.spec,
         }
 

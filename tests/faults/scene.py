@@ -204,7 +204,8 @@ class Stage:
         now = {"gracePeriodSeconds": 0}
         selector = f"?labelSelector={labels.APP_INSTANCE}={self.scene.name}"
         await self.request("DELETE", f"/api/v1{self._where}/pods{selector}", now)
-        await self.request("DELETE", f"/api/v1{self._where}/services{selector}", now)
+        for plural in ("services", "configmaps"):
+            await self.request("DELETE", f"/api/v1{self._where}/{plural}{selector}", now)
 
     async def request(self, method: str, path: str, body: Body | None = None) -> Body:
         """Ask the API server as an administrator; what is gone or has changed is no matter."""
