@@ -1,5 +1,6 @@
 """What a rank said of itself before it died names the first cause, with its line."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -123,6 +124,25 @@ def test_a_container_that_ends_long_after_its_exception_is_first_all_the_same() 
     failure = told(ended(0, 1, after=-5), ended(1, 1, after=10), a_pod(2), roll=roll)
     assert failure.rank == 1
     assert uncaught(Roll(entries=roll))[1].time == at(-72)
+
+
+def test_an_exception_comes_before_its_victims_though_its_container_has_not_ended() -> None:
+    """A busy node tells of a victim's end first: what the guilty process told is known before."""
+    roll = (
+        heard(2, received=-62, error=error()),
+        heard(0, received=-61, error=error(PEER, PEER_WORDS)),
+    )
+    failure = told(ended(0, 1), a_pod(1), a_pod(2), roll=roll)
+    assert (failure.rank, failure.victims) == (2, "0")
+    assert failure.message.endswith(LINE)
+
+
+def test_the_end_of_a_container_whose_exception_is_known_is_waited_for() -> None:
+    roll = (heard(2, received=-5, error=error()),)
+    victim = replace(ended(0, 1, after=56), noticed_end=at(-4))
+    there = seen(victim, a_pod(1), a_pod(2), roll=Roll(entries=roll))
+    assert status_after(there).failure is None
+    assert status_after(replace(there, roll=Roll())).failure is not None, "nothing to wait for"
 
 
 def test_a_launcher_only_tells_that_a_rank_failed() -> None:

@@ -22,6 +22,10 @@ from trainingjobs.plan.uncaught import Uncaught, lost_peer, told, uncaught
 SETTLE = timedelta(seconds=1.5)
 """How long the news of a failure may lag behind the news of what it caused."""
 
+DYING = timedelta(seconds=10)
+"""How long the end of a container may lag behind the exception that its process told of: an
+interpreter tears down, and a busy node's kubelet tells late."""
+
 SKEW = timedelta(seconds=5)
 """How far a node's clock may be behind the API server's: the one tells when a container ended,
 the other when its pod was told to go."""
@@ -59,14 +63,14 @@ def first_cause(
     if not down and not lost:
         return None
     said = uncaught(roll)
-    fallen = [_fallen(pod, said.get(pod.rank)) for pod in down]
+    fallen = [_fallen(pod, said.get(pod.rank)) for pod in (*down, *_dying(pods, said))]
     gone = [_gone(names.pod(job.name, rank), rank, lost[rank], said.get(rank)) for rank in lost]
     first, *later = sorted([*gone, *fallen], key=_order)
     victims = ranks.compact(cause.failure.rank for cause in later)
     return replace(first, failure=first.failure.model_copy(update={"victims": victims}))
 
 
-def unsettled(pods: Mapping[int, PodSeen], now: datetime) -> datetime | None:
+def unsettled(pods: Mapping[int, PodSeen], roll: Roll, now: datetime) -> datetime | None:
     """When the news of a failure will have come in; None when it has.
 
     Nothing is left to wait for once every pod has ended.
@@ -74,7 +78,7 @@ def unsettled(pods: Mapping[int, PodSeen], now: datetime) -> datetime | None:
     noticed = [pod.noticed_end for pod in pods.values() if pod.failed and pod.noticed_end]
     if not noticed or all(pod.ended for pod in pods.values()):
         return None
-    due = min(noticed) + SETTLE
+    due = min(noticed) + (DYING if _dying(pods, uncaught(roll)) else SETTLE)
     return due if now < due else None
 
 
@@ -102,6 +106,16 @@ def _trace(failure: Failure) -> tuple[int, int | None, str, str]:
     """What tells two deaths apart; addresses and times in the last line differ each time."""
     last = failure.message.strip().rsplit("\n", 1)[-1]
     return failure.rank, failure.exit_code, failure.reason, _DIGITS.sub("0", last)
+
+
+def _dying(pods: Mapping[int, PodSeen], said: Mapping[int, Uncaught]) -> list[PodSeen]:
+    """Pods that are not seen to have ended, though a process of theirs told of its exception."""
+    return [
+        pod
+        for pod in pods.values()
+        if pod.rank in said and not pod.ended and not _has_fallen(pod)
+        if not lost_peer(said[pod.rank].words)
+    ]
 
 
 def _has_fallen(pod: PodSeen) -> bool:

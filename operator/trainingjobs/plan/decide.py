@@ -60,7 +60,7 @@ def _news_to_come(case: Case) -> datetime | None:
     found = case.cause
     if found is None or found.disruption:
         return None
-    return cause.unsettled(case.pods, case.now)
+    return cause.unsettled(case.pods, case.seen.roll, case.now)
 
 
 def _missing(case: Case) -> tuple[Manifest, ...]:
