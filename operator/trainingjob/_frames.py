@@ -42,6 +42,8 @@ PLATFORM = _folder(sysconfig.get_path("platstdlib"))
 START = _here()
 """The working directory of the beginning: places inside of it are written without it."""
 PACKAGES = re.compile(r".*/(?:site|dist)-packages/")
+MOUNTED = re.compile(r"(^|/)\.\.\d{4}(?:_\d\d){5}\.\d+/")
+"""What stands in the path of a module beside a script that is mounted from a ConfigMap."""
 MAIN = threading.main_thread().ident
 
 
@@ -93,6 +95,7 @@ def short(file: str) -> str:
         file = file[packages.end() :]
     elif file.startswith(STDLIB):
         file = file[len(STDLIB) :]
+    file = MOUNTED.sub(r"\1", file)
     return file if len(file) <= LONG - 12 else "…" + file[-(LONG - 13) :]
 
 
