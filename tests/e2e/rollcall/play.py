@@ -8,6 +8,7 @@ import os
 import re
 import urllib.request
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -33,6 +34,9 @@ class Play:
     def begin(self) -> None:
         """Start the jobs, one after the other."""
         self.lab.apply(scenarios.config_map())
+        self.lab.kubectl("create", "role", "reader", "--verb=get", "--resource=trainingjobs")
+        bound = f"--serviceaccount={self.lab.name}:default"
+        self.lab.kubectl("create", "rolebinding", "reader", "--role=reader", bound)
         self.history.begin()
         host = urlsplit(self._report_url()).hostname or ""
         starting: deque[str] = deque()
@@ -40,7 +44,8 @@ class Play:
             self.lab.apply(scenarios.job(name, host))
             starting.append(name)
             if len(starting) == AT_ONCE:
-                self.history.first(starting.popleft(), _has_started)
+                first = starting.popleft()
+                self.history.first(first, _has_started(first))
 
     def end(self) -> None:
         """Keep the words where they are asked for, and delete all."""
@@ -59,9 +64,6 @@ class Play:
 
     def whole(self, job: str) -> Manifest:
         """What the operator's own service tells of a job, to one who may get it."""
-        self.lab.kubectl("create", "role", "reader", "--verb=get", "--resource=trainingjobs")
-        bound = f"--serviceaccount={self.lab.name}:default"
-        self.lab.kubectl("create", "rolebinding", "reader", "--role=reader", bound)
         token = self.lab.kubectl("create", "token", "default").strip()
         home, service = self._operator.home, f"service/{self._operator.name}-rollcall"
         forward = home.cluster.command(
@@ -94,12 +96,15 @@ class Play:
             (folder / f"{job}.json").write_text(json.dumps(said, indent=1))
 
 
-def _has_started(status: Manifest) -> bool:
-    """True once the group is whole, or it is clear that it will not be, or nobody will tell."""
-    registered = condition(status, "Registered")
-    known = registered.get("status") == "True" or registered.get("reason") == "RanksMissing"
-    unheard = not registered and status.get("phase") == "Running"
-    return known or unheard or status.get("phase") in {"Succeeded", "Failed"}
+def _has_started(job: str) -> Callable[[Manifest], bool]:
+    """Whether the group is whole, or it is clear that it will not be."""
+    if not scenarios.SCENARIOS[job].heard:
+        return lambda status: status.get("phase") in {"Running", "Succeeded"}
+    return lambda status: (
+        condition(status, "Registered").get("status") == "True"
+        or condition(status, "Registered").get("reason") == "RanksMissing"
+        or status.get("phase") in {"Succeeded", "Failed"}
+    )
 
 
 def _asked(address: str, token: str) -> Manifest:

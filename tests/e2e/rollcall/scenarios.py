@@ -31,6 +31,11 @@ class Scenario:
     """An address that the pods take for the operator's."""
     spec: Manifest = field(default_factory=dict)
 
+    @property
+    def heard(self) -> bool:
+        """Whether the operator hears of its ranks."""
+        return not self.operator_at and self.spec.get("rollCall") != "Disabled"
+
 
 UNDER_A_SHELL = ("sh", "-c", '"$@"; exit $?', "-", "python")
 """The first process of a container cannot be stopped from within."""
@@ -45,17 +50,20 @@ SCENARIOS = {
     "once": Scenario(script="once", spec={"onStall": "Restart"}),
     "torchrun": Scenario(script="several", program=("torchrun",), **TWICE),
     "spawned": Scenario(script="several", **TWICE),
-    "unsharded": Scenario(script="unsharded"),
-    "unwrapped": Scenario(script="unwrapped"),
+    "unsharded": Scenario(script="unsharded", instances=2),
+    "unwrapped": Scenario(script="unwrapped", instances=2),
     "slow": Scenario(script="slow"),
     "broken": Scenario(script="broken", spec={"maxRestarts": 0, "cleanPodPolicy": "All"}),
-    "undestroyed": Scenario(script="undestroyed"),
-    "disabled": Scenario(script="healthy", spec={"rollCall": "Disabled"}),
-    "closed": Scenario(script="healthy", operator_at="127.0.0.1"),
-    "dropped": Scenario(script="healthy", operator_at="192.0.2.1"),  # RFC 5737: nowhere
-    "healthy": Scenario(script="healthy"),
+    "undestroyed": Scenario(script="undestroyed", instances=2),
+    "disabled": Scenario(script="healthy", instances=2, spec={"rollCall": "Disabled"}),
+    "closed": Scenario(script="healthy", instances=2, operator_at="127.0.0.1"),
+    "dropped": Scenario(
+        script="healthy", instances=2, operator_at="192.0.2.1"
+    ),  # RFC 5737: nowhere
+    "healthy": Scenario(script="healthy", instances=2),
     "evaluation": Scenario(
         script="evaluation",
+        instances=2,
         arguments=(str(EVALUATION),),
         spec={"stallTimeoutSeconds": EVALUATION_STALL},
     ),
@@ -96,8 +104,9 @@ def _template(scenario: Scenario, operator: str) -> Manifest:
     template = jobs.a_template(OMP_NUM_THREADS="1")
     pod = template["spec"]
     (container,) = pod["containers"]
-    script = f"{MOUNT}/{scenario.script}.py"
+    script = f"{scenario.script}.py"
     container["command"] = [*scenario.program, script, *scenario.arguments]
+    container["workingDir"] = MOUNT
     container["volumeMounts"] = [{"name": "scripts", "mountPath": MOUNT}]
     pod["volumes"] = [{"name": "scripts", "configMap": {"name": "scripts"}}]
     if scenario.operator_at:

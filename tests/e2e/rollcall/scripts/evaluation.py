@@ -6,9 +6,10 @@ import time
 import torch
 import torch.distributed as dist
 import toy
-import trainingjob
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler
+
+import trainingjob
 
 SECONDS = float(sys.argv[1])
 
