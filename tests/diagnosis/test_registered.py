@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from builders import a_job, a_pod, ended, pending, starting
+from builders import a_job, a_pod, at, ended, pending, starting
 from diagnosis.given import (
     a_report,
     an_entry,
@@ -17,6 +17,7 @@ from diagnosis.given import (
 )
 from trainingjobs.diagnosis.registered import ALL_JOINED, JOINING, NO_GROUP, NOBODY
 from trainingjobs.model.finding import Kind
+from trainingjobs.model.roll import Entry
 
 WORDS = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."
 ONE = "rank 1 (mnist-worker-0 on node-a)"
@@ -164,6 +165,11 @@ def test_the_finding_names_ranks_and_their_line() -> None:
     assert finding.line == "train.py:7"
 
 
+def young(rank: int) -> Entry:
+    """A process that was first heard of a minute ago."""
+    return an_entry(spawned(rank), first=at(-60))
+
+
 KNOWN: dict[str, tuple[list[Any], dict[str, Any], tuple[bool | None, str] | None]] = {
     "all ranks step": ([a_report(0), a_report(1), a_report(2)], {}, (True, ALL_JOINED)),
     "all ranks joined": ([joined(0), joined(1), joined(2)], {}, (True, ALL_JOINED)),
@@ -172,7 +178,8 @@ KNOWN: dict[str, tuple[list[Any], dict[str, Any], tuple[bool | None, str] | None
         {},
         (False, JOINING),
     ),
-    "nobody has come yet": ([spawned(0), spawned(1)], {}, (False, NOBODY)),
+    "nobody has come yet": ([young(0), young(1)], {}, (False, NOBODY)),
+    "nobody has come for long": ([spawned(0), spawned(1)], {}, (None, NO_GROUP)),
     "one pod does not run yet": (
         [spawned(0), spawned(1)],
         {"pods": [a_pod(0), a_pod(1), pending(2)]},

@@ -49,6 +49,15 @@ GUILTY: dict[str, tuple[list[Any], dict[str, Any], tuple[int, ...], str]] = {
             "interpreter: look at pod mnist-worker-0 and node node-a"
         ),
     ),
+    "a victim falls silent long after the others stopped": (
+        [waiting(0, 2000), long_ago(waiting(2, 1900), 100), idle(1, 2000)],
+        {},
+        (1,),
+        (
+            f"{ONE} stands at train.py:7 in main; rank 0 waits in backward at train.py:30; no "
+            f"step since 11:26Z: {LEFT_OUT}"
+        ),
+    ),
     "a node is gone": (
         [waiting(0), waiting(2), long_ago(a_report(1), 400)],
         {"pods": [a_pod(0), a_pod(1, phase="Unknown", running=False, node="node-b"), a_pod(2)]},
@@ -144,6 +153,12 @@ GUILTY: dict[str, tuple[list[Any], dict[str, Any], tuple[int, ...], str]] = {
             f"train.py:30 in main; {SINCE}: {LEFT_OUT}"
         ),
     ),
+    "ranks spin for their device in backward and one came to a barrier": (
+        [waiting(0, **GPU), waiting(2, **GPU), waiting(1, line=35, waits_in="barrier", **GPU)],
+        {},
+        (1,),
+        f"{ONE} waits in barrier at train.py:35; {OTHERS}: {ORDER}",
+    ),
     "a job of one": (
         [idle(0, world=1)],
         {"job": a_job(1)},
@@ -227,6 +242,11 @@ FALSE_ALARMS: dict[str, tuple[list[Any], dict[str, Any]]] = {
         [joined(rank, 400, frames=at_line(41), **GPU) for rank in range(3)],
         {},
     ),
+    "the first backward compiles": (
+        [waiting(rank, steps=0, cpu=1.0) for rank in range(3)],
+        {},
+    ),
+    "rank 0 computes in its own backward": ([waiting(0, cpu=3.0), waiting(1), waiting(2)], {}),
     "rank 0 writes a checkpoint": (
         [idle(0, 400, 60, io=50e6), waiting(1), waiting(2)],
         {},

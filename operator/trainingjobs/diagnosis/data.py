@@ -7,16 +7,17 @@ that is known to train replicas, or to exchange nothing at all, can have forgott
 from collections.abc import Sequence
 
 from trainingjobs.diagnosis import words
-from trainingjobs.diagnosis.outcome import Outcome
+from trainingjobs.diagnosis.outcome import Outcome, found, wrong
 from trainingjobs.diagnosis.ranks import Group, Speaker
-from trainingjobs.model.finding import Fact, Finding, Kind
+from trainingjobs.model.finding import Fact, Kind
 from trainingjobs.model.report import Data, Exchange, Report
-from trainingjobs.model.text import cut
 
 SAMPLER = "DistributedSampler"
 BY_HAND = "ShardedByHand"
 TOLD = "ToldByScript"
 UNDECIDED = "NotKnown"
+MODEL_PARALLEL = frozenset({"PipelineStage", "parallelize_module", "distribute_module"})
+"""Wrappers that divide the model: its parts differ, and may rightly read the same data."""
 _STEPS = 3
 _EPOCHS = 2
 
@@ -57,11 +58,8 @@ def epochs(group: Group) -> Outcome:
         f"every epoch has the same order in {words.several([s.number for s in same])}: call the "
         f"DistributedSampler's set_epoch(epoch){there}"
     )
-    numbers = tuple(speaker.number for speaker in same)
-    line = lines.sampler or lines.loader
-    return Outcome(
-        findings=(Finding(kind=Kind.EPOCH, ranks=numbers, message=cut(said), line=line),)
-    )
+    numbers = [speaker.number for speaker in same]
+    return Outcome(findings=(found(Kind.EPOCH, numbers, said, lines.sampler or lines.loader),))
 
 
 def _fact(*, truth: bool | None, reason: str) -> Outcome:
@@ -85,7 +83,7 @@ def _alike(speakers: Sequence[Speaker]) -> bool:
 def _replica(report: Report) -> bool:
     model = report.model
     apart = model.exchange in {Exchange.NONE, Exchange.LITTLE}
-    return model.wrapper is not None or apart
+    return apart if model.wrapper is None else model.wrapper not in MODEL_PARALLEL
 
 
 def _unsharded(group: Group) -> Outcome:
@@ -99,9 +97,7 @@ def _unsharded(group: Group) -> Outcome:
         f"{who} {verb} on all {report.data.samples} samples: give the DataLoader"
         f"{f' at {words.clip(line)}' if line else ''} a DistributedSampler"
     )
-    finding = Finding(kind=Kind.UNSHARDED, ranks=tuple(numbers), message=cut(said), line=line)
-    fact = Fact(truth=False, reason=Kind.UNSHARDED.value, message=finding.message)
-    return Outcome(fact=fact, findings=(finding,))
+    return wrong(found(Kind.UNSHARDED, numbers, said, line))
 
 
 def _forgets(data: Data) -> bool:

@@ -10,7 +10,6 @@ from trainingjobs.diagnosis import data, leaving, ranks, registered, replicas, s
 from trainingjobs.diagnosis.headway import headway
 from trainingjobs.diagnosis.outcome import Outcome
 from trainingjobs.diagnosis.ranks import Group
-from trainingjobs.diagnosis.speakers import overdue
 from trainingjobs.diagnosis.stacks import stacks
 from trainingjobs.diagnosis.straggler import straggler
 from trainingjobs.model.finding import Diagnosis
@@ -59,6 +58,6 @@ def diagnose(job: TrainingJob, seen: Observed, now: datetime) -> Diagnosis:
 
 def _look_again(group: Group, answers: tuple[Outcome, ...]) -> datetime | None:
     """The next moment at which somebody's patience ends, or a report is overdue."""
-    moments = [moment for answer in answers for moment in answer.moments]
-    moments += [overdue(speaker.entry) for speaker in group.vocal]
-    return min((moment for moment in moments if moment > group.now), default=None)
+    moments = [moment for answer in answers for moment in answer.moments if moment > group.now]
+    overdue = min([speaker.overdue for speaker in group.vocal], default=None)
+    return min([*moments, *([overdue] if overdue else [])], default=None)

@@ -10,7 +10,6 @@ from datetime import datetime
 
 from trainingjobs.diagnosis import places, words
 from trainingjobs.diagnosis.ranks import Group, Speaker
-from trainingjobs.diagnosis.speakers import overdue
 from trainingjobs.model.report import Report
 
 _SPINNING_CORES = (0.8, 1.2)
@@ -43,16 +42,26 @@ def guilty(group: Group, last: datetime) -> Guilt:
 def fallen_silent(group: Group, last: datetime) -> list[Speaker]:
     """Ranks that have not been heard of since about when the group stopped.
 
-    One that was silent while the others went on is only not heard.
+    One that was silent while the others went on is only not heard; and one that said after the
+    stop that it waits for the others is a victim that fell silent later.
     """
-    return [speaker for speaker in group.live if speaker.silent and overdue(speaker.entry) > last]
+    return [
+        speaker
+        for speaker in group.live
+        if speaker.silent and speaker.overdue > last and not _waited(speaker, last)
+    ]
+
+
+def _waited(speaker: Speaker, last: datetime) -> bool:
+    entry = speaker.entry
+    return speaker.report.waits_in is not None and entry.received > last + entry.interval
 
 
 def spins(report: Report) -> bool:
-    """True for a rank that may only wait for its accelerator, which keeps one core busy."""
+    """True for a process that may only wait for its accelerator, which keeps one core busy."""
     least, most = _SPINNING_CORES
     spinning = least <= report.cpu <= most and report.io < _SPINNING_BYTES
-    return report.device is not None and report.waits_in is None and spinning
+    return report.device is not None and spinning
 
 
 def _finished(group: Group, _: datetime) -> Guilt | None:

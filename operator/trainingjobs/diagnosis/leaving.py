@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from trainingjobs.diagnosis import guilt, words
-from trainingjobs.diagnosis.outcome import Outcome
+from trainingjobs.diagnosis.outcome import Outcome, found
 from trainingjobs.diagnosis.ranks import Group, Speaker
 from trainingjobs.model.finding import Finding, Kind
 from trainingjobs.model.report import Exchange, Stage
-from trainingjobs.model.text import cut
 
 PATIENCE = timedelta(seconds=10)
 _QUIET = 5.0
@@ -52,8 +51,7 @@ def undestroyed(group: Group) -> Outcome:
         "line of the script, so that no rank breaks the others' connections"
     )
     line = careless[0].report.lines.init
-    finding = Finding(kind=Kind.UNDESTROYED, ranks=numbers, message=cut(said), line=line)
-    return Outcome(findings=(finding,))
+    return Outcome(findings=(found(Kind.UNDESTROYED, numbers, said, line),))
 
 
 def _finished(speaker: Speaker) -> bool:
@@ -85,4 +83,4 @@ def _finding(group: Group, left: Sequence[Speaker], behind: Sequence[Speaker]) -
         f"while {words.together(behind)}: {guilt.EQUAL_BATCHES}"
     )
     line = left[0].report.lines.loader or left[0].report.lines.step
-    return Finding(kind=Kind.LEFT_EARLY, ranks=tuple(numbers), message=cut(said), line=line)
+    return found(Kind.LEFT_EARLY, numbers, said, line)

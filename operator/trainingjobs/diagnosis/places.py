@@ -8,7 +8,10 @@ DATA_LOADER = "its data loader"
 
 def innermost(report: Report) -> Frame | None:
     """The innermost frame of the user's."""
-    return next((frame for frame in report.frames if frame.user), None)
+    for frame in report.frames:
+        if frame.user:
+            return frame
+    return None
 
 
 def line(report: Report) -> str | None:

@@ -25,8 +25,10 @@ class Speaker(NamedTuple):
     pod: PodSeen
     entry: Entry
     report: Report
+    overdue: datetime
+    """When it counts as silent, if it is not heard of until then."""
     silent: bool
-    """True when a report is long overdue."""
+    """True when that time has come."""
     gone: bool
     """True when it takes no part any more: it left, or its pod ended."""
     joined: bool
@@ -62,12 +64,12 @@ class Group:
     @cached_property
     def live(self) -> tuple[Speaker, ...]:
         """Those that still take part."""
-        return tuple(speaker for speaker in self.speakers if not speaker.gone)
+        return tuple([speaker for speaker in self.speakers if not speaker.gone])
 
     @cached_property
     def vocal(self) -> tuple[Speaker, ...]:
         """Those of them that are heard of in time."""
-        return tuple(speaker for speaker in self.live if not speaker.silent)
+        return tuple([speaker for speaker in self.live if not speaker.silent])
 
     @cached_property
     def unheard(self) -> tuple[int, ...]:
@@ -121,8 +123,8 @@ def _is_of(pod: PodSeen | None, entry: Entry) -> bool:
 def _speaker(number: int, pod: PodSeen, entry: Entry, now: datetime) -> Speaker:
     report = entry.report
     left = pod.ended or gone(report)
-    silent = not left and now >= overdue(entry)
-    return Speaker(number, pod, entry, report, silent, left, joined(report))
+    due = overdue(entry)
+    return Speaker(number, pod, entry, report, due, not left and now >= due, left, joined(report))
 
 
 def _standing(speaker: Speaker) -> RankStanding:

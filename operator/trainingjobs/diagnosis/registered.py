@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from trainingjobs.diagnosis import absence, words
-from trainingjobs.diagnosis.outcome import Outcome
+from trainingjobs.diagnosis.outcome import Outcome, found, wrong
 from trainingjobs.diagnosis.ranks import Group, Speaker
 from trainingjobs.diagnosis.stages import bound, trains
 from trainingjobs.model import names
@@ -24,6 +24,8 @@ NOBODY = "NoRankJoinsYet"
 NO_GROUP = "NoProcessGroup"
 PATIENCE = timedelta(seconds=30)
 """How long ranks may wait for the others before that is a finding."""
+EXPECTED = timedelta(minutes=10)
+"""How long a process group is expected of ranks of which none asks for one."""
 
 
 def registered(group: Group) -> Outcome:
@@ -82,20 +84,23 @@ def _nobody(group: Group) -> Outcome:
     if not (expected and group.live and len(running) == group.job.size and all(running)):
         return Outcome()
     if all(trains(speaker.report) for speaker in group.live):
-        said = f"the script trains without a process group in {len(group.speakers)} ranks"
+        said = f"{words.several([s.number for s in group.live])} train without a process group"
+        return Outcome(fact=Fact(truth=None, reason=NO_GROUP, message=said))
+    due = max(speaker.entry.first for speaker in group.live) + EXPECTED
+    if group.now >= due:
+        said = f"no rank of {group.world} has asked for a process group"
         return Outcome(fact=Fact(truth=None, reason=NO_GROUP, message=said))
     said = f"0 of {group.world} ranks joined: {words.together(group.live)}"
-    return Outcome(fact=Fact(truth=False, reason=NOBODY, message=cut(said)))
+    return Outcome(fact=Fact(truth=False, reason=NOBODY, message=cut(said)), moments=(due,))
 
 
 def _strangers(group: Group) -> list[Speaker]:
     """Ranks whose process group is not the job's: each pod may train alone."""
+    least = group.job.size
     return [
         speaker
         for speaker in group.speakers
-        if (size := speaker.report.world_size) is not None
-        and size < group.job.size
-        and _came(speaker)
+        if (speaker.report.world_size or least) < least and _came(speaker)
     ]
 
 
@@ -109,11 +114,7 @@ def _apart(group: Group, strangers: Sequence[Speaker]) -> Outcome:
         f"of {group.world}: let init_process_group{f' at {words.clip(line)}' if line else ''} take "
         "rank and world size from the environment"
     )
-    finding = Finding(kind=Kind.MISSING, ranks=tuple(numbers), message=cut(said), line=line)
-    return Outcome(
-        fact=Fact(truth=False, reason=Kind.MISSING.value, message=finding.message),
-        findings=(finding,),
-    )
+    return wrong(found(Kind.MISSING, numbers, said, line))
 
 
 def _absent(group: Group, absent: Sequence[int], waiting: datetime) -> Outcome:

@@ -4,13 +4,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from trainingjobs.diagnosis import words
-from trainingjobs.diagnosis.outcome import Outcome
+from trainingjobs.diagnosis.data import MODEL_PARALLEL
+from trainingjobs.diagnosis.outcome import Outcome, found
 from trainingjobs.diagnosis.ranks import Group, Speaker
 from trainingjobs.model.finding import Finding, Kind
-from trainingjobs.model.text import cut
-
-_WHOLE = {None, "DistributedDataParallel"}
-"""Wrappers under which each rank holds all parameters: others give each a part of them."""
 
 
 def checksums(group: Group) -> Outcome:
@@ -18,7 +15,7 @@ def checksums(group: Group) -> Outcome:
     by_step: dict[int, list[Speaker]] = defaultdict(list)
     for speaker in group.speakers:
         checksum = speaker.report.checksum
-        if checksum is not None and speaker.report.model.wrapper in _WHOLE:
+        if checksum is not None and speaker.report.model.wrapper not in MODEL_PARALLEL:
             by_step[checksum.step].append(speaker)
     for step in sorted(by_step, reverse=True):
         parts = words.gathered(by_step[step], _value)
@@ -28,11 +25,11 @@ def checksums(group: Group) -> Outcome:
 
 
 def devices(group: Group) -> Outcome:
-    """Ranks that share an accelerator; a device's name is good for one node."""
-    users: dict[tuple[str | None, str], list[Speaker]] = defaultdict(list)
+    """Ranks of one pod that share an accelerator; what pods share is the cluster's business."""
+    users: dict[tuple[int, str], list[Speaker]] = defaultdict(list)
     for speaker in group.live:
         if speaker.report.device:
-            users[speaker.pod.node, speaker.report.device].append(speaker)
+            users[speaker.entry.instance, speaker.report.device].append(speaker)
     shared = [own for own in users.values() if len(own) > 1]
     if not shared:
         return Outcome()
@@ -55,21 +52,14 @@ def _differ(group: Group, step: int, parts: Sequence[list[Speaker]]) -> Finding:
         f"after step {step} {words.named(group, numbers)} {have} other parameters than {whom}: "
         "start from the same weights and call the wrapped model, not its .module"
     )
-    line = odd[0].report.lines.wrap
-    return Finding(kind=Kind.DIVERGED, ranks=tuple(numbers), message=cut(said), line=line)
+    return found(Kind.DIVERGED, numbers, said, odd[0].report.lines.wrap)
 
 
 def _shared(group: Group, users: Sequence[Speaker]) -> Finding:
     numbers = [speaker.number for speaker in users]
     report = users[0].report
-    line = report.lines.init
-    inside = len({speaker.entry.instance for speaker in users}) == 1
-    advice = (
-        "call torch.cuda.set_device with LOCAL_RANK first"
-        if inside
-        else "give each pod a device of its own"
+    said = (
+        f"{words.named(group, numbers)} share the device {words.clip(report.device or '')}: call "
+        "torch.cuda.set_device with LOCAL_RANK before anything else"
     )
-    said = f"{words.named(group, numbers)} share the device {words.clip(report.device or '')}"
-    return Finding(
-        kind=Kind.SHARED_DEVICE, ranks=tuple(numbers), message=cut(f"{said}: {advice}"), line=line
-    )
+    return found(Kind.SHARED_DEVICE, numbers, said, report.lines.init)

@@ -9,18 +9,24 @@ from trainingjobs.model.report import Frame
 
 _MAX_STACKS = 64
 _MAX_TEXT = 200_000
-"""Characters: a ConfigMap holds a megabyte, and a character takes up to four."""
+"""Characters of them: a ConfigMap holds a megabyte, and a character takes up to four bytes."""
 
 
 def stacks(group: Group, guilty: Collection[int]) -> str:
     """All ranks' stacks."""
     groups = words.gathered(group.speakers, _stack)
     groups.sort(key=lambda own: not any(speaker.number in guilty for speaker in own))
-    told = [_told(own) for own in groups[:_MAX_STACKS]]
-    rest = sum(map(len, groups[_MAX_STACKS:]))
+    told, length = [], 0
+    for own in groups[:_MAX_STACKS]:
+        text = _told(own)
+        length += len(text)
+        if length > _MAX_TEXT:
+            break
+        told.append(text)
+    rest = sum(map(len, groups[len(told) :]))
     told += [f"{rest} more ranks, each at another place\n"] if rest else []
     told += [f"{_ranks(group.unheard)}: not heard of\n"] if group.unheard else []
-    return "\n".join(told)[:_MAX_TEXT]
+    return "\n".join(told)
 
 
 def _stack(speaker: Speaker) -> tuple[object, ...]:
@@ -36,8 +42,8 @@ def _told(own: Sequence[Speaker]) -> str:
     silent = ", silent" if own[0].silent else ""
     steps = ranks.compact({speaker.report.steps for speaker in own}).replace(",", ", ")
     count = "steps" if len({speaker.report.steps for speaker in own}) > 1 else "step"
-    frames = "".join(f"  {_frame(frame)}\n" for frame in first.frames)
-    return f"{_ranks(numbers)} ({state}{silent}, {count} {steps}):\n{frames or '  no stack'}"
+    frames = "".join(f"  {_frame(frame)}\n" for frame in first.frames) or "  no stack\n"
+    return f"{_ranks(numbers)} ({state}{silent}, {count} {steps}):\n{frames}"
 
 
 def _frame(frame: Frame) -> str:

@@ -9,11 +9,11 @@ holds the alarm off for some limits more; so does one that nothing is heard of.
 from datetime import datetime, timedelta
 
 from trainingjobs.diagnosis import guilt, words
-from trainingjobs.diagnosis.outcome import Outcome
+from trainingjobs.diagnosis.outcome import Outcome, found
 from trainingjobs.diagnosis.ranks import Group, Speaker
 from trainingjobs.diagnosis.registered import whole
 from trainingjobs.diagnosis.stages import trains
-from trainingjobs.model.finding import Fact, Finding, Kind
+from trainingjobs.model.finding import Fact, Kind
 from trainingjobs.model.text import cut
 
 MOVES = "Progressing"
@@ -26,6 +26,8 @@ PATIENCE = 6
 """Limits that a working rank, or one that is not heard of, is waited for; ten minutes at least."""
 LEAST_PATIENCE = timedelta(minutes=10)
 _RHYTHM = 2
+_OWN_WORK = frozenset({"backward", "forward", "wrap"})
+"""Where a rank may wait for others, and may as well compute or compile."""
 
 
 def stalled(group: Group) -> Outcome:
@@ -57,13 +59,9 @@ def _not_stalled(reason: str, message: str = "", *, due: datetime | None = None)
 def _stalled(group: Group, last: datetime) -> Outcome:
     guilty = guilt.guilty(group, last)
     said = f"{guilty.told}; no step since {words.minute(last)}: {guilty.advice}"
-    finding = Finding(
-        kind=Kind.STALLED,
-        ranks=tuple(speaker.number for speaker in guilty.speakers),
-        message=cut(said),
-        line=guilty.line,
-    )
-    fact = Fact(truth=True, reason=Kind.STALLED.value, message=finding.message)
+    numbers = [speaker.number for speaker in guilty.speakers]
+    finding = found(Kind.STALLED, numbers, said, guilty.line)
+    fact = Fact(truth=True, reason=finding.kind.value, message=finding.message)
     return Outcome(fact=fact, findings=(finding,))
 
 
@@ -113,16 +111,24 @@ def _holds_off(group: Group, last: datetime) -> str:
 
 
 def _busy(group: Group) -> list[Speaker]:
-    """Ranks that work outside of all collectives.
+    """Ranks that are seen to work: outside of all collectives, or in their own backward.
 
-    A rank that waits for its accelerator keeps a core busy: beside one that does nothing
-    outside of all collectives, that is no work.
+    A rank that waits for its accelerator keeps a core busy and does nothing: in backward after
+    the first step, and wherever another rank is idle outside of all collectives.
     """
-    outside = [speaker for speaker in group.vocal if not _waits(speaker)]
-    working = [speaker for speaker in outside if _works(speaker)]
-    if len(working) < len(outside):
-        return [speaker for speaker in working if not guilt.spins(speaker.report)]
-    return working
+    idle = any(not _waits(speaker) and not _works(speaker) for speaker in group.vocal)
+    return [
+        speaker
+        for speaker in group.vocal
+        if _works(speaker)
+        and (speaker.report.waits_in is None or speaker.report.waits_in in _OWN_WORK)
+        and not (guilt.spins(speaker.report) and (idle or (_waits(speaker) and _warm(speaker))))
+    ]
+
+
+def _warm(speaker: Speaker) -> bool:
+    """True when the first step, which compiles, is done."""
+    return trains(speaker.report)
 
 
 def _hidden(group: Group) -> list[int]:

@@ -10,11 +10,10 @@ from collections.abc import Collection, Sequence
 from statistics import median
 
 from trainingjobs.diagnosis import words
-from trainingjobs.diagnosis.outcome import Outcome
+from trainingjobs.diagnosis.outcome import Outcome, found
 from trainingjobs.diagnosis.ranks import Group, Speaker
 from trainingjobs.model import ranks
 from trainingjobs.model.finding import Finding, Kind
-from trainingjobs.model.text import cut
 
 _STEPS = 20
 """Steps that must be done: the first ones compile and fill caches."""
@@ -92,7 +91,7 @@ def _finding(
         f"{_seconds(own)} a step for {what}{there}, the others {_seconds(median(ordered))}, "
         f"and all wait for it: {advice}"
     )
-    return Finding(kind=Kind.STRAGGLER, ranks=tuple(numbers), message=cut(said), line=line)
+    return found(Kind.STRAGGLER, numbers, said, line)
 
 
 def _seconds(value: float) -> str:

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from trainingjobs.diagnosis import words
 from trainingjobs.diagnosis.data import TOLD, UNDECIDED
-from trainingjobs.diagnosis.outcome import Outcome
+from trainingjobs.diagnosis.outcome import Outcome, found, wrong
 from trainingjobs.diagnosis.ranks import Group, Speaker
-from trainingjobs.model.finding import Fact, Finding, Kind
+from trainingjobs.model.finding import Fact, Kind
 from trainingjobs.model.report import Exchange, Report
-from trainingjobs.model.text import cut
 
+WRAPPED = "ModelWrapped"
 _STEPS = 20
 _APART = frozenset({Exchange.NONE, Exchange.LITTLE})
 
@@ -24,7 +24,7 @@ def wrapped(group: Group) -> Outcome:
     bare = [speaker for speaker in speakers if speaker.report.model.wrapper is None]
     if not bare:
         name = speakers[0].report.model.wrapper or ""
-        return Outcome(fact=Fact(truth=True, reason=_reason(name), message=words.clip(name)))
+        return Outcome(fact=Fact(truth=True, reason=WRAPPED, message=words.clip(name)))
     if any(speaker.report.steps < _STEPS for speaker in bare):
         return Outcome()
     if all(_apart(speaker.report) for speaker in bare):
@@ -33,10 +33,6 @@ def wrapped(group: Group) -> Outcome:
     return Outcome(
         fact=Fact(truth=None, reason=UNDECIDED, message=_undecided(exchanges)),
     )
-
-
-def _reason(name: str) -> str:
-    return {"DistributedDataParallel": "DistributedDataParallel"}.get(name, "Wrapped")
 
 
 def _apart(report: Report) -> bool:
@@ -55,9 +51,7 @@ def _unwrapped(group: Group, bare: Sequence[Speaker]) -> Outcome:
     line = report.lines.step
     before = f" before {words.clip(line)}" if line else ""
     said = f"{_who(group, bare)}: {_advice(bare)}{before}"
-    finding = Finding(kind=Kind.UNWRAPPED, ranks=tuple(numbers), message=cut(said), line=line)
-    fact = Fact(truth=False, reason=Kind.UNWRAPPED.value, message=finding.message)
-    return Outcome(fact=fact, findings=(finding,))
+    return wrong(found(Kind.UNWRAPPED, numbers, said, line))
 
 
 def _who(group: Group, bare: Sequence[Speaker]) -> str:
