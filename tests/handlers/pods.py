@@ -22,7 +22,7 @@ from trainingjobs.handlers.rollcall import Parts, RollCall
 
 AUDIENCE = "trainingjob.dev/reports"
 HOST = "127.0.0.1"
-FAST = Limits(penalty=0, body_seconds=0.5, seconds=4)
+FAST = Limits(penalty=0)
 OTHER = "6f6c1f0e-0000-4000-8000-00000000000f"
 
 

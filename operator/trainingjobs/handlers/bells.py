@@ -21,7 +21,7 @@ _SMALL = 100
 
 
 @dataclass(frozen=True, slots=True)
-class _Rhythm:
+class Rhythm:
     """The seconds between two looks: at least these, and so many for each rank and each job."""
 
     least: float
@@ -29,12 +29,13 @@ class _Rhythm:
     jobs: float
 
     def gap(self, ranks: int, jobs: int) -> float:
+        """The seconds for a job of so many ranks among so many jobs."""
         return max(self.least, ranks / self.ranks, jobs / self.jobs)
 
 
-_URGENT = _Rhythm(0.2, 2000, 200)
-_NEWS = _Rhythm(2, 500, 50)
-_PROGRESS = _Rhythm(5, 200, 20)
+URGENT = Rhythm(0.2, 2000, 200)
+NEWS = Rhythm(2, 500, 50)
+PROGRESS = Rhythm(5, 200, 20)
 
 
 def gap(caller: Caller, before: Report | None, now: Report, jobs: int) -> float | None:
@@ -44,14 +45,14 @@ def gap(caller: Caller, before: Report | None, now: Report, jobs: int) -> float 
     return None if rhythm is None else rhythm.gap(ranks, jobs)
 
 
-def _rhythm(before: Report | None, now: Report, *, small: bool) -> _Rhythm | None:
+def _rhythm(before: Report | None, now: Report, *, small: bool) -> Rhythm | None:
     if now.error is not None and (before is None or before.error is None):
-        return _URGENT
+        return URGENT
     if before is None or now.stage is not before.stage:
-        return _URGENT if small else _NEWS
+        return URGENT if small else NEWS
     if _state(now) != _state(before):
-        return _NEWS
-    return _PROGRESS if _motion(now) != _motion(before) else None
+        return NEWS
+    return PROGRESS if _motion(now) != _motion(before) else None
 
 
 def _state(report: Report) -> tuple[Any, ...]:
@@ -85,7 +86,8 @@ class Bells:
     def ring(self, key: Key, gap_seconds: float) -> None:
         """Have the job looked at: now, or when so much time has passed since the last look."""
         loop = asyncio.get_running_loop()
-        due = (self._rang.get(key) or float("-inf")) + gap_seconds
+        rang = self._rang.get(key)
+        due = loop.time() if rang is None else rang + gap_seconds
         timer = self._timers.get(key)
         if timer is not None and timer.when() <= due:
             return

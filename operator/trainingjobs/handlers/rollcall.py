@@ -90,7 +90,8 @@ class RollCall:
 
     def _reports(self) -> reports.Reports:
         parts = self._parts
-        gate = Gate(parts.rate / 2, Crowd(8 * _ASKING, _ASKING_FOR_ONE), time.monotonic)
+        rate = max(parts.rate / 2, _QUESTIONS)
+        gate = Gate(rate, Crowd(8 * _ASKING, _ASKING_FOR_ONE), time.monotonic)
         return reports.Reports(
             passes=Passes(Reviews(parts.api), gate, time.monotonic, time.time),
             callers=Callers(parts.store, time.monotonic),
