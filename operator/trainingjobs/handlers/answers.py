@@ -6,6 +6,7 @@ in somebody's log.
 
 import asyncio
 import json
+import logging
 import math
 import time
 from collections.abc import Awaitable, Callable
@@ -20,6 +21,7 @@ from trainingjobs.handlers.doors import Limits
 from trainingjobs.model import labels
 from trainingjobs.model.report import printable
 
+_LOG = logging.getLogger(__name__)
 LONGEST = 300
 """Characters of what an error says."""
 _ERRORS = 3
@@ -94,6 +96,9 @@ def doorkeeper(limits: Limits, done: Callable[[web.Request, int, float], None]) 
         except (RefusedError, BusyError, ApiError, TimeoutError, web.HTTPException) as error:
             answer = refused(_refusal(error))
             answer.headers.update(_allowed(error))
+        except Exception:  # noqa: BLE001  whatever it is, it is no answer
+            _LOG.exception("a request to the roll call failed")
+            answer = refused(RefusedError(500, "this is an error of the operator: see its log"))
         done(request, answer.status, time.monotonic() - started)
         if answer.status in _KEPT_BACK:
             await asyncio.sleep(limits.penalty)
