@@ -7,54 +7,19 @@ from pathlib import Path
 import pytest
 import yaml
 
-from e2e import jobs
+from e2e import jobs, volumes
 from e2e.harness import Cluster, Manifest, Namespace
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 JOB = Path(__file__).parents[2] / "examples/04-elastic/job.yaml"
-SHARED = "/var/tmp"
-"""The one folder of a node that every user may write."""
-
-
-def a_volume(lab: Namespace) -> tuple[Manifest, Manifest]:
-    """A volume on the node, and the claim that the example names."""
-    size = {"storage": "1Mi"}
-    volume = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": {"name": lab.name},
-        "spec": {
-            "capacity": size,
-            "accessModes": ["ReadWriteMany"],
-            "hostPath": {"path": SHARED},
-            "claimRef": {"namespace": lab.name, "name": "checkpoints"},
-        },
-    }
-    claim = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": "checkpoints"},
-        "spec": {
-            "storageClassName": "",
-            "volumeName": lab.name,
-            "accessModes": ["ReadWriteMany"],
-            "resources": {"requests": size},
-        },
-    }
-    return volume, claim
 
 
 @pytest.fixture
 def checkpoint(cluster: Cluster, lab: Namespace) -> Iterator[str]:
-    """A claim that the example's pods can mount, and a file of their own on it."""
-    volume, claim = a_volume(lab)
-    cluster.kubectl("create", "--filename=-", stdin=yaml.safe_dump(volume))
-    lab.apply(claim)
-    yield f"{lab.name}.pt"
-    cluster.kubectl("delete", "persistentvolume", lab.name, "--wait=false")
-    # the embedded cluster's nodes are this machine
-    Path(SHARED, f"{lab.name}.pt").unlink(missing_ok=True)
+    """A file of the test's own in a claim that the example's pods can mount."""
+    with volumes.checkpoint(cluster, lab) as file:
+        yield file
 
 
 def test_a_scaled_group_goes_on_from_its_checkpoint(lab: Namespace, checkpoint: str) -> None:

@@ -29,6 +29,8 @@ class Play:
     def __init__(self, lab: Namespace, operator: Operator) -> None:
         self.lab = lab
         self.history = History(lab)
+        self.seconds: dict[str, float] = {}
+        """How long it took until what hangs was named."""
         self._operator = operator
 
     def begin(self) -> None:
@@ -88,6 +90,7 @@ class Play:
 
     def _keep(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
+        (folder / "seconds.json").write_text(json.dumps(self.seconds, indent=1))
         for job in scenarios.SCENARIOS:
             table = self.lab.kubectl("get", "trainingjob", job, "-o", "wide")
             told = self.lab.kubectl("describe", "trainingjob", job)

@@ -1,0 +1,54 @@
+"""A place that the pods of several attempts share: what example 04 keeps its checkpoint in."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import yaml
+
+from e2e.harness import Cluster, Manifest, Namespace
+
+SHARED = "/var/tmp"
+"""The one folder of a node that every user may write."""
+
+
+@contextmanager
+def checkpoint(cluster: Cluster, lab: Namespace) -> Iterator[str]:
+    """A claim that the example's pods can mount, and a file of their own on it."""
+    volume, claim = _volume(lab)
+    cluster.kubectl("create", "--filename=-", stdin=yaml.safe_dump(volume))
+    lab.apply(claim)
+    try:
+        yield f"{lab.name}.pt"
+    finally:
+        cluster.kubectl("delete", "persistentvolume", lab.name, "--wait=false")
+        # the embedded cluster's nodes are this machine
+        Path(SHARED, f"{lab.name}.pt").unlink(missing_ok=True)
+
+
+def _volume(lab: Namespace) -> tuple[Manifest, Manifest]:
+    """A volume on the node, and the claim that the example names."""
+    size = {"storage": "1Mi"}
+    volume = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": lab.name},
+        "spec": {
+            "capacity": size,
+            "accessModes": ["ReadWriteMany"],
+            "hostPath": {"path": SHARED},
+            "claimRef": {"namespace": lab.name, "name": "checkpoints"},
+        },
+    }
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "checkpoints"},
+        "spec": {
+            "storageClassName": "",
+            "volumeName": lab.name,
+            "accessModes": ["ReadWriteMany"],
+            "resources": {"requests": size},
+        },
+    }
+    return volume, claim
