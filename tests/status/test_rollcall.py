@@ -101,6 +101,14 @@ def test_the_steps_of_an_optimizer_say_nothing_of_the_attempt_before() -> None:
     assert told(counted, after=told(counted), verdict=RESTART).attempts[-1].step is None
 
 
+def test_a_job_that_succeeded_still_says_what_was_wrong_with_its_training() -> None:
+    verdict = Verdict(step=Step.SUCCEED, reason="Completed", message="all 3 instances succeeded")
+    wrong = a_finding(Kind.UNWRAPPED, message="the replicas of 3 ranks train apart")
+    after = told(healthy(findings=(wrong,)), verdict=verdict)
+    assert after.message == "all 3 instances succeeded, but the replicas of 3 ranks train apart"
+    assert told(healthy(), verdict=verdict).message == "all 3 instances succeeded"
+
+
 @pytest.mark.parametrize("step", [Step.SUCCEED, Step.FAIL])
 def test_the_end_is_the_end(step: Step) -> None:
     verdict = Verdict(step=step, reason="Why", message="it is over")

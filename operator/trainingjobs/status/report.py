@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from trainingjobs.model import labels, names
-from trainingjobs.model.finding import Diagnosis
+from trainingjobs.model.finding import Diagnosis, Kind
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import Observed
 from trainingjobs.model.spec import CleanPodPolicy
@@ -23,6 +23,8 @@ from trainingjobs.status.standing import Standing, standing, succeeded_ranks
 
 ALL_RUN = "AllInstancesRunning"
 ALL_CREATED = "AllPodsCreated"
+_PASSING = frozenset({Kind.STALLED, Kind.MISSING, Kind.STRAGGLER})
+"""What was wrong for a while: of a job that came through it is not said any more."""
 
 
 def report(
@@ -47,7 +49,7 @@ def report(
             **_named(job),
             **_called(moved, call),
             "phase": phase,
-            "message": block.message or call.message,
+            "message": _message(phase, block, call),
             "ready": f"{place.ready}/{size}",
             "instances": place.counts,
             "running_time": moved.running_time or (now if phase is Phase.RUNNING else None),
@@ -86,6 +88,14 @@ def _called(moved: Status, call: Call) -> dict[str, Any]:
         "troubled_ranks": call.troubled,
         "findings": call.findings,
     }
+
+
+def _message(phase: Phase, block: Block, call: Call) -> str:
+    """What stands in the way; else what is wrong with the training, though it may end well."""
+    lasting = [found.message for found in call.findings if found.type not in _PASSING]
+    if phase is Phase.SUCCEEDED and lasting:
+        return sentences.cut(f"{block.message}, but {lasting[0]}")
+    return block.message or call.message
 
 
 def _joining(status: Status, diagnosis: Diagnosis) -> bool:
