@@ -14,9 +14,8 @@ SCRIPTS = Path(__file__).with_name("scripts")
 MOUNT = "/scripts"
 STALL = 10
 """Seconds without a step that are a stall here: with the default of 300 the tests would be long."""
-EVALUATION_STALL = 5
-EVALUATION = 25
-"""Seconds that rank 0 evaluates: five times those of a stall."""
+EVALUATION = 4 * STALL
+"""Seconds that rank 0 evaluates: as if it were twenty minutes of the default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +40,9 @@ UNDER_A_SHELL = ("sh", "-c", '"$@"; exit $?', "-", "python")
 """The first process of a container cannot be stopped from within."""
 TWICE: dict[str, Any] = {"instances": 2, "spec": {"processesPerInstance": 2}}
 
+NOWHERE = "192.0.2.1"
+"""An address of RFC 5737, behind which there is nothing."""
+
 SCENARIOS = {
     "late": Scenario(script="late"),
     "skip": Scenario(script="skip"),
@@ -57,15 +59,12 @@ SCENARIOS = {
     "undestroyed": Scenario(script="undestroyed", instances=2),
     "disabled": Scenario(script="healthy", instances=2, spec={"rollCall": "Disabled"}),
     "closed": Scenario(script="healthy", instances=2, operator_at="127.0.0.1"),
-    "dropped": Scenario(
-        script="healthy", instances=2, operator_at="192.0.2.1"
-    ),  # RFC 5737: nowhere
+    "dropped": Scenario(script="healthy", instances=2, operator_at=NOWHERE),
     "healthy": Scenario(script="healthy", instances=2),
     "evaluation": Scenario(
         script="evaluation",
         instances=2,
         arguments=(str(EVALUATION),),
-        spec={"stallTimeoutSeconds": EVALUATION_STALL},
     ),
 }
 """In the order of their start. The last one is at work for long, where the others only wait."""
