@@ -118,7 +118,7 @@ def reports(draw: st.DrawFn, process: str) -> Report:
 def entries(draw: st.DrawFn, size: int) -> tuple[Entry, ...]:
     """What the operator may remember of a job of so many pods."""
     found = []
-    for number in range(draw(st.integers(1, 2 * size + 1))):
+    for number in range(draw(st.integers(1, size + 2))):
         instance = draw(st.integers(0, size - 1))
         age = draw(st.sampled_from([0.0, 1.0, 15.0, 20.0, 60.0, 500.0, 9000.0]))
         entry = an_entry(
@@ -169,7 +169,7 @@ def looked(situation: tuple[TrainingJob, Observed], now: datetime = NOW) -> Diag
     return diagnose(*situation, now)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(situations())
 def test_whatever_is_reported_the_answer_fits_the_resource(
     situation: tuple[TrainingJob, Observed],
@@ -190,7 +190,7 @@ def test_whatever_is_reported_the_answer_fits_the_resource(
         assert finding.line != ""
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(situations(), st.randoms(use_true_random=False))
 def test_the_order_of_reports_and_pods_changes_nothing(
     situation: tuple[TrainingJob, Observed], chance: Any
@@ -204,7 +204,7 @@ def test_the_order_of_reports_and_pods_changes_nothing(
     assert repr(looked((job, other))) == repr(looked(situation))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(situations())
 def test_the_next_look_lies_ahead_and_the_last_one_comes(
     situation: tuple[TrainingJob, Observed],
@@ -221,7 +221,7 @@ def test_the_next_look_lies_ahead_and_the_last_one_comes(
     raise AssertionError("it looks for ever")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(situations(), st.floats(0.001, 0.999))
 def test_until_the_next_look_nothing_changes(
     situation: tuple[TrainingJob, Observed], part: float
@@ -262,7 +262,7 @@ def healthy(draw: st.DrawFn) -> tuple[TrainingJob, Observed]:
     return job, seen(*map(a_pod, range(size)), roll=Roll(entries=tuple(told)))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(healthy())
 def test_nothing_is_found_in_a_healthy_group(situation: tuple[TrainingJob, Observed]) -> None:
     found = looked(situation)
@@ -272,7 +272,7 @@ def test_nothing_is_found_in_a_healthy_group(situation: tuple[TrainingJob, Obser
     assert (found.registered.truth, found.stalled.truth) == (True, False)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(healthy(), st.data())
 def test_the_one_that_stops_is_the_one_that_is_named(
     situation: tuple[TrainingJob, Observed], data: st.DataObject

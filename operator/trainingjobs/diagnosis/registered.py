@@ -5,6 +5,7 @@ trains with its gradients exchanged, or whose master came through, is whole.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from trainingjobs.diagnosis import absence, words
@@ -126,12 +127,7 @@ def _absent(group: Group, absent: Sequence[int], waiting: datetime) -> Outcome:
     )
     speaker = group.by_number.get(absent[0])
     line = absence.own_line(speaker) if speaker else None
-    return _told(
-        group,
-        Kind.MISSING,
-        Finding(kind=Kind.MISSING, ranks=tuple(absent), message=cut(said), line=line),
-        waiting + PATIENCE,
-    )
+    return _told(group, found(Kind.MISSING, absent, said, line), waiting + PATIENCE)
 
 
 def _unconnected(group: Group, missing: Sequence[int]) -> Outcome:
@@ -153,14 +149,10 @@ def _unconnected(group: Group, missing: Sequence[int]) -> Outcome:
         f"{master}:{group.job.spec.port}, or another rank: look at NetworkPolicies, sidecars and "
         "GLOO_SOCKET_IFNAME"
     )
-    finding = Finding(kind=Kind.MISSING, ranks=tuple(guilty), message=cut(said), line=line)
-    return _told(group, Kind.MISSING.value, finding, due)
+    return _told(group, found(Kind.MISSING, guilty, said, line), due)
 
 
-def _told(group: Group, reason: str, finding: Finding, due: datetime) -> Outcome:
+def _told(group: Group, finding: Finding, due: datetime) -> Outcome:
     """The condition says it at once, the finding when it has lasted."""
-    return Outcome(
-        fact=Fact(truth=False, reason=reason, message=finding.message),
-        findings=(finding,) if group.now >= due else (),
-        moments=(due,),
-    )
+    outcome = wrong(finding)
+    return outcome if group.now >= due else replace(outcome, findings=(), moments=(due,))
