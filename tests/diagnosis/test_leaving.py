@@ -43,7 +43,11 @@ EARLY: dict[str, tuple[list[Any], dict[str, Any], bool]] = {
     ),
     "the master saves the model": ([idle(0, 14, steps=40), left(1), left(2)], {}, False),
     "the others leave too": (
-        [left(0), waiting(2, 14, steps=40, waits_in="destroy_process_group"), left(1)],
+        [
+            left(0),
+            waiting(2, 14, steps=40, stage="left", waits_in="destroy_process_group"),
+            left(1),
+        ],
         {},
         False,
     ),

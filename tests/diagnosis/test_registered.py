@@ -22,6 +22,7 @@ from trainingjobs.model.roll import Entry
 WORDS = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."
 ONE = "rank 1 (mnist-worker-0 on node-a)"
 LATE = 40
+TOO_LATE = 150
 """Seconds in init_process_group: longer than others are waited for without a word."""
 
 MISSING: dict[str, tuple[list[Any], dict[str, Any], str]] = {
@@ -107,20 +108,20 @@ MISSING: dict[str, tuple[list[Any], dict[str, Any], str]] = {
         ),
     ),
     "workers cannot reach the master": (
-        [joining(0, LATE), joining(1, LATE), joining(2, LATE)],
+        [joining(0, TOO_LATE), joining(1, TOO_LATE), joining(2, TOO_LATE)],
         {},
         (
             "ranks 1-2 (mnist-worker-0 on node-a and 1 more pods) are in init_process_group at "
-            "train.py:5 since 11:59Z and cannot resolve or reach mnist-master.mnist:29500, "
+            "train.py:5 since 11:57Z and cannot resolve or reach mnist-master.mnist:29500, "
             "or another "
             "rank: look at NetworkPolicies, sidecars and GLOO_SOCKET_IFNAME"
         ),
     ),
     "one worker cannot reach the master": (
-        [joined(0, LATE), joined(2, LATE), joining(1, LATE)],
+        [joined(0, TOO_LATE), joined(2, TOO_LATE), joining(1, TOO_LATE)],
         {},
         (
-            f"{ONE} is in init_process_group at train.py:5 since 11:59Z "
+            f"{ONE} is in init_process_group at train.py:5 since 11:57Z "
             "and cannot resolve or reach mnist-master.mnist:29500, or another rank: look at "
             "NetworkPolicies, sidecars and GLOO_SOCKET_IFNAME"
         ),
@@ -175,6 +176,11 @@ KNOWN: dict[str, tuple[list[Any], dict[str, Any], tuple[bool | None, str] | None
     "all ranks joined": ([joined(0), joined(1), joined(2)], {}, (True, ALL_JOINED)),
     "all have come and it takes a moment": (
         [joining(0, 5), joining(1, 3), joining(2, 1)],
+        {},
+        (False, JOINING),
+    ),
+    "all have come and a busy machine takes its time": (
+        [joining(0, 80), joining(1, 75), joining(2, 70)],
         {},
         (False, JOINING),
     ),

@@ -144,6 +144,24 @@ GUILTY: dict[str, tuple[list[Any], dict[str, Any], tuple[int, ...], str]] = {
             "the same number of batches (DistributedSampler, drop_last) or use torch's Join"
         ),
     ),
+    "the others have left in order and rank 0 hangs": (
+        [idle(0, 2000), *(a_report(r, stage="left", quiet_seconds=2100) for r in (1, 2))],
+        {},
+        (0,),
+        (
+            "rank 0 (mnist-master on node-a) stands at train.py:7 in main; no step since 11:26Z: "
+            "see what holds it there"
+        ),
+    ),
+    "all hang where they take leave": (
+        [waiting(r, stage="left", waits_in="destroy_process_group") for r in range(3)],
+        {},
+        (),
+        (
+            f"all ranks wait in destroy_process_group at train.py:30; {SINCE}: look at the network "
+            "between the pods (NetworkPolicy, NCCL and gloo interfaces)"
+        ),
+    ),
     "beside ranks that spin for their device one sleeps": (
         [idle(0, line=30, **GPU), idle(2, line=30, **GPU), idle(1, device="GPU-2")],
         {},
@@ -162,7 +180,7 @@ GUILTY: dict[str, tuple[list[Any], dict[str, Any], tuple[int, ...], str]] = {
     "a job of one": (
         [idle(0, world=1)],
         {"job": a_job(1)},
-        (),
+        (0,),
         (
             f"rank 0 (mnist-master on node-a) stands at train.py:7 in main; {SINCE}: see what "
             f"holds "

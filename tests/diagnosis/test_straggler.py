@@ -31,6 +31,10 @@ GROUPS: dict[str, tuple[list[Any], tuple[int, ...]]] = {
     "a tenth of a second is not worth a word": (paced(0.01, 0.1, 0.01, rate=9), ()),
     "little of a step that takes long": (paced(0.2, 0.7, 0.2, rate=0.3), ()),
     "the first steps": (paced(0.2, 0.7, 0.2, steps=19), ()),
+    "ranks that do not wait for each other": (
+        paced(0.2, 0.7, 0.2, model={"exchange": "none"}, told={"wrapped": True}),
+        (),
+    ),
     "one rank alone": (paced(0.7), ()),
     "half of them": (paced(0.2, 0.7, 0.7, 0.2), (1, 2)),
     "most of them": (paced(0.2, 0.7, 0.7, 0.7), ()),

@@ -10,6 +10,7 @@ from datetime import datetime
 
 from trainingjobs.diagnosis import places, words
 from trainingjobs.diagnosis.ranks import Group, Speaker
+from trainingjobs.diagnosis.stages import parting
 from trainingjobs.model.report import Report
 
 _SPINNING_CORES = (0.8, 1.2)
@@ -65,8 +66,10 @@ def spins(report: Report) -> bool:
 
 
 def _finished(group: Group, _: datetime) -> Guilt | None:
+    """Ranks that are gone while others wait for them; where nobody does, they may go."""
     left = [speaker for speaker in group.speakers if speaker.gone]
-    if not left:
+    needed = any(_inside(one.report) and not parting(one.report) for one in group.vocal)
+    if not left or not needed:
         return None
     steps = left[0].report.steps
     said = f"finished after {steps} step{'' if steps == 1 else 's'}"
@@ -136,7 +139,7 @@ def _undecided(parts: Sequence[list[Speaker]]) -> Guilt:
 
 
 def _nobody(group: Group) -> Guilt:
-    """All stand at the same place: no rank is to blame."""
+    """All stand at the same place: no rank is to blame, unless it is the only one left."""
     first = group.vocal[0].report
     many = len(group.vocal) > 1
     there = words.stand(first, many=many)
@@ -148,7 +151,8 @@ def _nobody(group: Group) -> Guilt:
         if many
         else "see what holds it there"
     )
-    return Guilt(told=f"{who} {there}", advice=advice, line=places.line(first))
+    alone = group.live if len(group.live) == 1 else ()
+    return Guilt(speakers=alone, told=f"{who} {there}", advice=advice, line=places.line(first))
 
 
 def _who(group: Group) -> str:

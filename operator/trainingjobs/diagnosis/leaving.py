@@ -11,13 +11,13 @@ from datetime import datetime, timedelta
 from trainingjobs.diagnosis import guilt, words
 from trainingjobs.diagnosis.outcome import Outcome, found
 from trainingjobs.diagnosis.ranks import Group, Speaker
+from trainingjobs.diagnosis.stages import parting
 from trainingjobs.model.finding import Finding, Kind
 from trainingjobs.model.report import Exchange, Stage
 
 PATIENCE = timedelta(seconds=10)
 _QUIET = 5.0
 """Seconds that a rank in a collective must have been quiet to be waiting, not passing."""
-_FAREWELL = ("destroy", "shutdown", "abort")
 
 
 def early(group: Group) -> Outcome:
@@ -71,7 +71,7 @@ def _lacks(speaker: Speaker, most: int) -> bool:
     report = speaker.report
     if not speaker.joined or report.model.exchange is Exchange.NONE:
         return False
-    waits = (report.waits_in or "").startswith(_FAREWELL) is False and report.waits_in is not None
+    waits = report.waits_in is not None and not parting(report)
     return report.steps > most or (waits and report.quiet_seconds >= _QUIET)
 
 

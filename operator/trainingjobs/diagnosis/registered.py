@@ -25,6 +25,8 @@ NOBODY = "NoRankJoinsYet"
 NO_GROUP = "NoProcessGroup"
 PATIENCE = timedelta(seconds=30)
 """How long ranks may wait for the others before that is a finding."""
+CONNECTING = timedelta(minutes=2)
+"""How long it may take when all have come: on a machine that is busy it was seen to take one."""
 EXPECTED = timedelta(minutes=10)
 """How long a process group is expected of ranks of which none asks for one."""
 
@@ -133,7 +135,7 @@ def _absent(group: Group, absent: Sequence[int], waiting: datetime) -> Outcome:
 def _unconnected(group: Group, missing: Sequence[int]) -> Outcome:
     """All have come, and some do not come through."""
     stuck = [speaker for speaker in map(group.by_number.get, missing) if speaker is not None]
-    due = max(speaker.since for speaker in stuck) + PATIENCE
+    due = max(speaker.since for speaker in stuck) + CONNECTING
     workers = [speaker.number for speaker in stuck if speaker.number != names.MASTER_RANK]
     guilty = workers or [names.MASTER_RANK]
     if group.now < due:
@@ -145,7 +147,7 @@ def _unconnected(group: Group, missing: Sequence[int]) -> Outcome:
     said = (
         f"{words.named(group, guilty)} {'is' if len(guilty) == 1 else 'are'} in "
         f"init_process_group{f' at {words.clip(line)}' if line else ''} since "
-        f"{words.minute(due - PATIENCE)} and cannot resolve or reach "
+        f"{words.minute(due - CONNECTING)} and cannot resolve or reach "
         f"{master}:{group.job.spec.port}, or another rank: look at NetworkPolicies, sidecars and "
         "GLOO_SOCKET_IFNAME"
     )

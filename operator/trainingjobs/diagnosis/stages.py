@@ -6,20 +6,20 @@ and a process that ends may never have joined.
 
 from trainingjobs.model.report import Exchange, Report, Stage
 
-_ORDER = {stage: place for place, stage in enumerate(Stage)}
-_JOINING = _ORDER[Stage.JOINING]
-_GONE = frozenset({Stage.LEFT, Stage.ENDED})
-_SURE = frozenset({Stage.JOINED, Stage.LEFT})
-
-
-def reached(report: Report, stage: Stage) -> bool:
-    """True when the process has come as far as this stage, or farther."""
-    return _ORDER[report.stage] >= _ORDER[stage]
+_FAREWELL = ("destroy", "shutdown", "abort")
+_SURE = (Stage.JOINED, Stage.LEFT)
+_BEFORE = (Stage.SPAWNED, Stage.JOINING)
 
 
 def gone(report: Report) -> bool:
-    """True when the process takes no part any more."""
-    return report.stage in _GONE
+    """True when the process takes no part any more; not while it is about to leave."""
+    stage = report.stage
+    return stage is Stage.ENDED or (stage is Stage.LEFT and not parting(report))
+
+
+def parting(report: Report) -> bool:
+    """True when the main thread is taking leave of the group, which may hang as all else."""
+    return report.waits_in is not None and report.waits_in.startswith(_FAREWELL)
 
 
 def joined(report: Report) -> bool:
@@ -29,9 +29,8 @@ def joined(report: Report) -> bool:
         return True
     if stage is Stage.ENDED:
         return report.destroyed is not None
-    return _ORDER[stage] > _JOINING and (
-        report.lines.init is not None or report.sequence is not None
-    )
+    asked = report.lines.init is not None or report.sequence is not None
+    return asked and stage not in _BEFORE
 
 
 def arrived(report: Report) -> bool:

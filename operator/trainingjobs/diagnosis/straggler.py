@@ -14,6 +14,7 @@ from trainingjobs.diagnosis.outcome import Outcome, found
 from trainingjobs.diagnosis.ranks import Group, Speaker
 from trainingjobs.model import ranks
 from trainingjobs.model.finding import Finding, Kind
+from trainingjobs.model.report import Exchange
 
 _STEPS = 20
 """Steps that must be done: the first ones compile and fill caches."""
@@ -45,7 +46,8 @@ def straggler(group: Group) -> Outcome:
 
 def _own(speaker: Speaker) -> float | None:
     report = speaker.report
-    return report.own_seconds if report.steps >= _STEPS and report.rate > 0 else None
+    paced = report.steps >= _STEPS and report.rate > 0
+    return report.own_seconds if paced and report.model.exchange is not Exchange.NONE else None
 
 
 def _others(ordered: Sequence[float], own: float) -> float:
