@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from builders import NOW, a_job, a_pod, at, ended, pending, seen, starting
@@ -23,6 +23,11 @@ from trainingjobs.model.status import MAX_MESSAGE
 MAX_SIZE = 4
 LINES = 3
 """Few lines, ranks and collectives, so that many reports agree."""
+
+BUSY = [HealthCheck.too_slow]
+"""Of a machine that has other things to do."""
+MANY = settings(max_examples=100, deadline=None, suppress_health_check=BUSY)
+SOME = settings(max_examples=60, deadline=None, suppress_health_check=BUSY)
 
 spans = st.one_of(st.sampled_from([0.0, 0.2, 6.0, 12.0, 40.0, 400.0, 3000.0]), st.floats(0, 1e9))
 counts = st.one_of(st.integers(0, 50), st.integers(0, 2**53))
@@ -169,7 +174,7 @@ def looked(situation: tuple[TrainingJob, Observed], now: datetime = NOW) -> Diag
     return diagnose(*situation, now)
 
 
-@settings(max_examples=100, deadline=None)
+@MANY
 @given(situations())
 def test_whatever_is_reported_the_answer_fits_the_resource(
     situation: tuple[TrainingJob, Observed],
@@ -190,7 +195,7 @@ def test_whatever_is_reported_the_answer_fits_the_resource(
         assert finding.line != ""
 
 
-@settings(max_examples=60, deadline=None)
+@SOME
 @given(situations(), st.randoms(use_true_random=False))
 def test_the_order_of_reports_and_pods_changes_nothing(
     situation: tuple[TrainingJob, Observed], chance: Any
@@ -204,7 +209,7 @@ def test_the_order_of_reports_and_pods_changes_nothing(
     assert repr(looked((job, other))) == repr(looked(situation))
 
 
-@settings(max_examples=60, deadline=None)
+@SOME
 @given(situations())
 def test_the_next_look_lies_ahead_and_the_last_one_comes(
     situation: tuple[TrainingJob, Observed],
@@ -221,7 +226,7 @@ def test_the_next_look_lies_ahead_and_the_last_one_comes(
     raise AssertionError("it looks for ever")
 
 
-@settings(max_examples=60, deadline=None)
+@SOME
 @given(situations(), st.floats(0.001, 0.999))
 def test_until_the_next_look_nothing_changes(
     situation: tuple[TrainingJob, Observed], part: float
@@ -262,7 +267,7 @@ def healthy(draw: st.DrawFn) -> tuple[TrainingJob, Observed]:
     return job, seen(*map(a_pod, range(size)), roll=Roll(entries=tuple(told)))
 
 
-@settings(max_examples=100, deadline=None)
+@MANY
 @given(healthy())
 def test_nothing_is_found_in_a_healthy_group(situation: tuple[TrainingJob, Observed]) -> None:
     found = looked(situation)
@@ -272,7 +277,7 @@ def test_nothing_is_found_in_a_healthy_group(situation: tuple[TrainingJob, Obser
     assert (found.registered.truth, found.stalled.truth) == (True, False)
 
 
-@settings(max_examples=60, deadline=None)
+@SOME
 @given(healthy(), st.data())
 def test_the_one_that_stops_is_the_one_that_is_named(
     situation: tuple[TrainingJob, Observed], data: st.DataObject
