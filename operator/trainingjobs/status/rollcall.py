@@ -13,10 +13,10 @@ from itertools import chain, islice
 from trainingjobs.model import ranks
 from trainingjobs.model.finding import Diagnosis, Fact, Finding, Kind, RankStanding
 from trainingjobs.model.status import Condition, Status
+from trainingjobs.model.text import cut
 from trainingjobs.model.training import MAX_FINDINGS, MAX_TROUBLED, Found, TroubledRank
 from trainingjobs.status import conditions
 from trainingjobs.status.conditions import REGISTERED, SHARDED, STALLED, WRAPPED
-from trainingjobs.status.sentences import cut
 
 PATIENCE = timedelta(seconds=10)
 """For how long ranks may be on their way before the job's message names them."""

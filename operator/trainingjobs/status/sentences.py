@@ -4,13 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trainingjobs.model.finding import Kind
+from trainingjobs.model import text
 from trainingjobs.model.observed import PodSeen, Problem, Trouble, Waiting
-from trainingjobs.model.status import MAX_MESSAGE, Failure
+from trainingjobs.model.status import Failure
 
 UNSCHEDULABLE = "Unschedulable"
 IMAGE = "ImagePullFailed"
 """One reason for the pull that failed and for the pause before the next: they alternate."""
 _IMAGE_REASONS = {"ErrImagePull", "ImagePullBackOff"}
+cut = text.cut
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +61,6 @@ def waiting(pods: Mapping[int, PodSeen]) -> Block | None:
     others = f" (and {len(stuck) - 1} more)" if len(stuck) > 1 else ""
     reason, words = _words(first)
     return Block(reason=reason, message=cut(f"rank {first.rank} ({first.name}){others} {words}"))
-
-
-def cut(text: str) -> str:
-    """The text in one line, shortened where it is too long."""
-    line = " ".join(text.split())
-    return line if len(line) <= MAX_MESSAGE else f"{line[: MAX_MESSAGE - 1]}…"
 
 
 def _how(failure: Failure) -> str:
