@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from trainingjobs.model.finding import Kind
 from trainingjobs.model import text
+from trainingjobs.model.finding import Kind
 from trainingjobs.model.observed import PodSeen, Problem, Trouble, Waiting
 from trainingjobs.model.status import Failure
 
