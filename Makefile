@@ -57,7 +57,7 @@ unit: install ## Run the tests that need nothing: seconds
 integration: install ## Run the tests against a real API server and etcd, which it builds if missing
 	@$(PYTEST) -m integration
 
-e2e: deploy ## Run the tests with real pods on the local cluster
+e2e: deploy ## Run the tests with real pods on the local cluster (ROLLCALL_ROUNDS=10)
 	@KUBECONFIG=$$($(PYTHON) -m localcluster kubeconfig) $(PYTEST) -m e2e
 
 faults: install ## Disturb the operator at every write and watch event: 13 minutes (FAULTS_SECONDS=, FAULTS_SEED=)

@@ -13,7 +13,7 @@ import yaml
 from e2e import volumes
 from e2e.deployed import Operator
 from e2e.harness import Cluster, Manifest, Namespace
-from e2e.rollcall.history import History, holds
+from e2e.rollcall.history import History, alarms, holds
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
@@ -66,7 +66,7 @@ def check(name: str, said: list[Manifest]) -> None:
     for about in ALL_IS_WELL:
         assert any(holds(about)(status) for status in said), f"{name}: {about} was never True"
     for status in said:
-        assert not status.get("findings"), f"{name}: {status['findings']}"
+        assert not alarms(status), f"{name}: {status['findings']}"
         assert not holds("Stalled")(status), f"{name}: {status['message']}"
         assert not holds("DataSharded", "False")(status), f"{name}: {status['message']}"
         assert not holds("ModelWrapped", "False")(status), f"{name}: {status['message']}"
