@@ -150,6 +150,14 @@ def test_an_attempt_that_ran_never_goes_back_to_starting_for_its_ranks() -> None
     assert told(JOINS, after=later, now=at(70)).message == JOINING.message
 
 
+def test_who_has_joined_keeps_no_instance_from_running_that_says_otherwise() -> None:
+    there = seen(a_pod(0), a_pod(1), pending(2))
+    before = report(a_job(), there, RUN, NOW, healthy())
+    assert (before.phase, truths(before)["Registered"]) == (Phase.PENDING, "True")
+    after = told(JOINS, after=before, now=at(5))
+    assert (after.phase, truths(after)["Registered"]) == (Phase.RUNNING, "True")
+
+
 def test_what_keeps_a_pod_from_running_is_said_before_what_the_roll_call_says() -> None:
     there = seen(a_pod(0), a_pod(1), pending(2, words="no room"))
     before = report(a_job(), there, RUN, NOW, JOINS)

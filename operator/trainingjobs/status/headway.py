@@ -7,7 +7,7 @@ from trainingjobs.model.report import MAX_METRICS
 from trainingjobs.model.training import Training
 
 _LONGEST_ETA = 2**31 - 1
-_LARGE, _HUGE = 1e4, 1e12
+_LARGE, _HUGE = 1e4, 1e9
 """From where to where a number is written without its fraction."""
 _WIDE_STEP = 10_000_000
 

@@ -100,8 +100,10 @@ def _message(phase: Phase, block: Block, call: Call) -> str:
 
 def _joining(status: Status, diagnosis: Diagnosis) -> bool:
     """True while a rank is known to be on its way into a group that was not whole before."""
-    fact = diagnosis.registered
-    return fact is not None and fact.truth is False and status.running_time is None
+    fact, known = diagnosis.registered, status.conditions
+    if fact is None or fact.truth is not False or status.running_time is not None:
+        return False
+    return not conditions.holds(known, conditions.REGISTERED)
 
 
 def _partial_since(
