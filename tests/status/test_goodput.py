@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from builders import NOW, a_job, a_pod, at, ended, pending, seen
@@ -32,6 +32,7 @@ def status(phase: Phase | None = Phase.RUNNING, *, stalled: bool = False, **more
     return Status.model_validate({**known, **more})
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(LIVE), st.booleans(), st.integers(0, 1000))))
 def test_the_seconds_add_up(lives: list[tuple[Phase, bool, int]]) -> None:
     """Whatever phases follow each other, each second is in the state that was told then."""

@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trainingjobs.model.finding import Headway
@@ -68,6 +68,7 @@ def test_numbers_are_short_texts(value: float, words: str) -> None:
     assert headway.number(value) == words
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(
     st.integers(min_value=0, max_value=2**53),
     st.none() | st.integers(min_value=0, max_value=2**53),
