@@ -11,7 +11,7 @@ from typing import Any
 
 from trainingjob import _ends, _finder, _identity, _thread
 from trainingjob._guard import quiet
-from trainingjob._rhythm import BEAT
+from trainingjob._rhythm import BEAT, TALE
 from trainingjob._standing import ME, Standing
 
 
@@ -62,7 +62,8 @@ def reborn(_: Any = None) -> None:
         return
     ME.forked = False
     ME.now = Standing()
-    BEAT.__init__()  # type: ignore[misc]
+    for rhythm in (BEAT, TALE):
+        rhythm.__init__()  # type: ignore[misc]
     _start(os.environ.get("TRAININGJOB_REPORT_URL", ""))
     ME.now.rank = None
     _ends.watch_child()

@@ -60,7 +60,7 @@ def _joined(*_args: Any, **_kwargs: Any) -> None:
 def _leaving(group: Any = None, *_args: Any, **_kwargs: Any) -> None:
     me = ME.now
     world = getattr(getattr(sys.modules.get("torch.distributed"), "group", None), "WORLD", None)
-    if not me.on or (group is not None and group is not world):
+    if not (me.on and me.grouped) or (group is not None and group is not world):
         return
     me.lines["destroy"] = _frames.owner() or ""
     if me.leave():
@@ -83,14 +83,20 @@ def _collective(original: Any, counted: int) -> Any:
 
 
 @quiet
-def _jax_joining(*_args: Any, **_kwargs: Any) -> None:
-    _joining()
-
-
-@quiet
 def _jax(module: Any) -> None:
     cover(module, "initialize", _around(_joining, _joined))
     cover(module, "shutdown", before(_leaving))
+
+
+@quiet
+def watch_spawn(module: Any) -> None:
+    """`torch.multiprocessing.spawn`: who calls it starts ranks."""
+    cover(module, "start_processes", before(_spawning))
+
+
+@quiet
+def _spawning(*_args: Any, **_kwargs: Any) -> None:
+    ME.now.launcher = True
 
 
 OTHERS = (("jax._src.distributed", _jax),)

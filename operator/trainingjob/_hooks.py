@@ -14,6 +14,7 @@ WITH_TORCH: tuple[tuple[str, Callable[[Any], None]], ...] = (
     ("torch.optim.optimizer", _steps.watch_optimizers),
     ("torch.autograd", _steps.watch_backward),
     ("torch.distributed.distributed_c10d", _group.watch),
+    ("torch.multiprocessing.spawn", _group.watch_spawn),
     ("torch.utils.data.dataloader", _data.watch_loaders),
     ("torch.utils.data.distributed", _data.watch_samplers),
     *_network.WRAPPERS,

@@ -23,10 +23,17 @@ def cover(holder: Any, name: str, make: Callable[[Any], Any]) -> None:
     if isinstance(holder, type):
         setattr(holder, name, covered)
         return
-    package = holder.__name__.rpartition(".")[0]
-    for module in (holder, sys.modules.get(package), sys.modules.get(original.__module__)):
-        if module is not None and vars(module).get(name) is original:
+    for module in _near(holder, original):
+        if vars(module).get(name) is original:
             setattr(module, name, covered)
+
+
+def _near(holder: Any, original: Any) -> list[Any]:
+    """The modules of the same part of the library: those loaded by now may hold the function."""
+    part = holder.__name__.rpartition(".")[0] or holder.__name__
+    names = [name for name in list(sys.modules) if name == part or name.startswith(part + ".")]
+    found = [sys.modules.get(name) for name in (*names, original.__module__)]
+    return [module for module in found if hasattr(module, "__dict__")]
 
 
 def before(call: Before) -> Callable[[Any], Any]:

@@ -111,3 +111,5 @@ class Rhythm:
 
 BEAT = Rhythm()
 """The one of this process."""
+TALE = Rhythm()
+"""The one that its script tells, where none can be seen."""

@@ -117,4 +117,4 @@ def encode(report: dict[str, Any]) -> bytes:
         body = text.encode("utf-8", "replace")
         if len(body) <= MOST:
             return body
-    return b""
+    raise ValueError("a report that cannot be made small enough")

@@ -27,13 +27,13 @@ def _next() -> Any:
 
     Others that chain as we do may run us again: what has been found once is not found twice.
     """
-    from importlib.machinery import PathFinder
-
-    here = os.path.realpath(os.path.dirname(os.path.abspath(__file__)))
+    here = os.path.dirname(os.path.abspath(__file__))
     done = sys.__dict__.setdefault("_trainingjob_found", set())
-    path = [entry for entry in sys.path if os.path.realpath(entry or ".") != here]
+    path = [entry for entry in sys.path if os.path.abspath(entry) != here]
+    # importlib would be the way to it, and takes longer to load than all of this
+    finder = next(one for one in sys.meta_path if getattr(one, "__name__", "") == "PathFinder")
     while path:
-        spec = PathFinder.find_spec("sitecustomize", path)
+        spec = finder.find_spec("sitecustomize", path)
         if spec is None or spec.loader is None:
             return None
         if spec.origin not in done:
@@ -52,7 +52,7 @@ def _quietly(function: Callable[[], Any]) -> Any:
 
 def _run(spec: Any) -> None:
     """Its errors are its own: Python says what it says of a sitecustomize that fails."""
-    from importlib.util import module_from_spec
+    from _frozen_importlib import module_from_spec
 
     module = sys.modules["sitecustomize"] = module_from_spec(spec)
     spec.loader.exec_module(module)

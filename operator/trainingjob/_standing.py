@@ -29,8 +29,8 @@ class Standing:
         self.pid = os.getpid()
         self.on = False
         """Whether this process reports: helpers and forked workers do not."""
-        self.helper = False
         self.launcher = False
+        """Whether it starts ranks and is none, as far as was seen."""
         self.rank: int | None = None
         self.world: int | None = None
         self.reached: set[str] = set()
@@ -43,6 +43,8 @@ class Standing:
         self.error: dict[str, Any] | None = None
         self.checksum: dict[str, Any] | None = None
         self.device: str | None = None
+        self.told: dict[str, Any] = {"metrics": {}}
+        """What the script said by itself: the latest of each."""
 
     def reach(self, stage: str) -> bool:
         """Note that a stage is reached; true if it is now the stage of the process."""

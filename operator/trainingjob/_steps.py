@@ -7,7 +7,7 @@ from typing import Any
 
 from trainingjob import _checksum, _device, _frames, _network, _thread
 from trainingjob._guard import quiet
-from trainingjob._patch import cover
+from trainingjob._patch import after, cover
 from trainingjob._rhythm import BEAT, clock
 from trainingjob._standing import ME, STEPPING
 
@@ -24,6 +24,13 @@ def watch_optimizers(module: Any) -> None:
     register = getattr(module, "register_optimizer_step_post_hook", None)
     if register is not None:
         register(stepped)
+    else:
+        cover(module.Optimizer, "__init__", after(_made))
+
+
+@quiet
+def _made(optimizer: Any, *_args: Any, **_kwargs: Any) -> None:
+    cover(type(optimizer), "step", after(lambda self, *args, **kwargs: stepped(self, args, kwargs)))
 
 
 @quiet

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import queue
 import random
+import signal
 import threading
 import time
 
@@ -27,6 +28,11 @@ PATIENCE = 60.0
 """Seconds between two tries at most, when nobody answers."""
 SETTLING = 0.5
 """Seconds before the first report: a process that is gone by then was no training."""
+
+OTHERS_SIGNALS = signal.valid_signals() - {
+    signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT,
+}  # fmt: skip
+"""Signals are for the user's threads: none of them may be woken in place of the main thread."""
 
 _CHANCE = random.Random(os.urandom(8))  # noqa: S311  (jitter; the user's own seed stays untouched)
 
@@ -46,6 +52,7 @@ class Reporter:
         threading.Thread(target=self._run, name="trainingjob-reporter", daemon=True).start()
 
     def _run(self) -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, OTHERS_SIGNALS)
         me = ME.now
         try:
             self._live(me)

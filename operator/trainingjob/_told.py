@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any
 
 from trainingjob import _begin, _frames, _standing, _thread
-from trainingjob._rhythm import BEAT, Rhythm, clock
+from trainingjob._rhythm import BEAT, TALE, clock
 from trainingjob._standing import ME
 
 METRIC = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]{0,62}")
@@ -15,18 +14,14 @@ METRICS = 16
 LARGEST = 2**53
 LONGEST = 1e9
 
-TOLD: dict[str, Any] = {"metrics": {}}
-"""The latest of each, as it goes into the report."""
-TALE = Rhythm()
-
 
 def tell(step: object, total: object, epoch: object, words: dict[str, object]) -> None:
     """Keep the latest; the first call also begins the reports, where nothing else has."""
     _begin.begin()
     found = {"step": _whole(step), "total": _whole(total), "epoch": _span(epoch)}
-    TOLD.update({name: value for name, value in found.items() if value is not None})
+    ME.now.told.update({name: value for name, value in found.items() if value is not None})
     said = {name: words.pop(name, None) for name in ("sharded", "wrapped")}
-    TOLD.update({name: bool(value) for name, value in said.items() if value is not None})
+    ME.now.told.update({name: bool(value) for name, value in said.items() if value is not None})
     _keep_metrics(words)
     BEAT.sign(clock())
     if step is not None:
@@ -35,7 +30,7 @@ def tell(step: object, total: object, epoch: object, words: dict[str, object]) -
 
 def _tell_step() -> None:
     """Where no optimizer of torch is seen to step, the script's own count is the rhythm."""
-    now = TOLD.get("step", 0)
+    now = ME.now.told.get("step", 0)
     TALE.count(clock(), now)
     if now and not BEAT.steps and _standing.STEPPING not in ME.now.reached:
         ME.now.lines.setdefault("step", _frames.owner() or "")
@@ -43,13 +38,13 @@ def _tell_step() -> None:
 
 
 def _keep_metrics(words: dict[str, object]) -> None:
-    metrics = dict(TOLD["metrics"])
+    metrics = dict(ME.now.told["metrics"])
     for name, value in words.items():
         number = _number(value)
         fits = METRIC.fullmatch(name) and (name in metrics or len(metrics) < METRICS)
         if number is not None and fits:
             metrics[name] = number
-    TOLD["metrics"] = metrics
+    ME.now.told["metrics"] = metrics
 
 
 def _number(value: object) -> float | str | None:

@@ -35,26 +35,11 @@ ENTRIES = (
 """Where one waits for others: file of a library, function (any), name for it (the function's)."""
 
 CALL = re.compile(r"\.(\w+)\(")
-ON_THE_LINE = {
-    "torch": frozenset({"wait"}),
-    "mpi4py": frozenset(
-        # fmt: off
-        (
-            "allreduce",
-            "bcast",
-            "barrier",
-            "gather",
-            "allgather",
-            "scatter",
-            "reduce",
-            "recv",
-            "send",
-            "alltoall",
-            "wait",
-        ),
-        # fmt: on
-    ),
-}
+OF_MPI = (
+    "allgather", "allreduce", "alltoall", "barrier", "bcast", "gather", "recv", "reduce", "scatter",
+    "send", "wait",
+)  # fmt: skip
+ON_THE_LINE = {"torch": frozenset({"wait"}), "mpi4py": frozenset(OF_MPI)}
 ON_THE_GPU = frozenset({"synchronize", "item", "cpu", "tolist"})
 
 

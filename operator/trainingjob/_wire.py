@@ -9,9 +9,8 @@ from typing import Any
 from trainingjob import _frames, _identity, _network, _waits
 from trainingjob._data import DATA
 from trainingjob._guard import quiet
-from trainingjob._rhythm import BEAT
+from trainingjob._rhythm import BEAT, TALE
 from trainingjob._standing import ENDED, ME
-from trainingjob._told import TALE, TOLD
 
 
 class Meter:
@@ -66,12 +65,13 @@ def _who() -> dict[str, Any]:
     rank, world = _identity.group()
     if rank is not None and rank >= 0:
         me.rank, me.world = rank, world
+    launcher = _identity.is_launcher()
     return {
         "process": me.process,
         "pid": me.pid,
         "parent": os.getppid(),
-        "launcher": _identity.is_launcher(),
-        "rank": me.rank,
+        "launcher": launcher,
+        "rank": None if launcher else me.rank,
         "worldSize": me.world,
     }
 
@@ -98,7 +98,7 @@ def _beat() -> dict[str, Any]:
         "longestQuiet": _seconds(BEAT.longest),
         "ownSeconds": own and round(own, 6),
         "dataSeconds": data and round(data, 6),
-        "told": dict(TOLD),
+        "told": dict(ME.now.told),
     }
 
 
