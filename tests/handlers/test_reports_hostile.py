@@ -6,7 +6,7 @@ import gzip
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
@@ -40,6 +40,12 @@ async def raw(scene: Scene, request: bytes) -> bytes:
         with contextlib.suppress(ConnectionError):
             return await asyncio.wait_for(reader.read(), 20)
         return b""
+
+
+async def until(holds: Callable[[], Any]) -> None:
+    """Wait for what happens on the other side of a connection."""
+    while not holds():  # noqa: ASYNC110  nobody there knows of us
+        await asyncio.sleep(0.01)
 
 
 async def others_are_heard(scene: Scene) -> None:
@@ -166,6 +172,29 @@ async def test_a_slow_body_has_its_seconds_and_no_more() -> None:
             answer = await asyncio.wait_for(reader.read(), 10)
             assert answer.startswith(b"HTTP/1.1 408")
         assert roll(scene) == ()
+
+
+@pytest.mark.parametrize(
+    "sent", ["Content-Length: 100\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n5\r\n{"]
+)
+async def test_who_leaves_in_the_middle_of_a_body_is_no_line_of_the_log(sent: str) -> None:
+    async with a_scene() as scene:
+        async with connected(scene) as (_, writer):
+            writer.write(f"{HEAD}{JSON}{sent}".encode())
+            await until(lambda: scene.authority.calls)
+        name, labels = "trainingjob_operator_rollcall_requests_total", {"route": "reports"}
+        labels["code"] = "400"
+        await until(lambda: scene.registry.get_sample_value(name, labels))
+        await others_are_heard(scene)
+
+
+@pytest.mark.parametrize("ends", [b"zz\r\n", b"5\r\n{\r\n\r\n\r\n", b"ffffffffffffffffffff\r\n"])
+async def test_chunks_that_are_none_are_a_body_that_has_not_come(ends: bytes) -> None:
+    async with a_scene() as scene:
+        head = f"{HEAD}{JSON}Transfer-Encoding: chunked\r\n\r\n".encode()
+        answer = await raw(scene, head + b"1\r\n{\r\n" + ends)
+        assert answer.startswith((b"HTTP/1.1 4", b"HTTP/1.0 4"))
+        await others_are_heard(scene)
 
 
 async def test_who_says_nothing_is_shown_out() -> None:

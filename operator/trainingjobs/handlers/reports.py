@@ -103,6 +103,8 @@ class Reports:
             raise RefusedError(408, "the body came too slowly") from None
         except web.HTTPRequestEntityTooLarge:
             raise RefusedError(413, _TOO_LARGE) from None
+        except (ConnectionError, web.RequestPayloadError):
+            raise RefusedError(400, "the body has not come whole") from None
 
 
 _TOO_LARGE = f"a report has at most {MAX_BODY} bytes: send fewer frames and metrics"
