@@ -77,8 +77,10 @@ def test_a_stopped_rank_is_named_with_the_line_it_was_last_seen_at(play: Play) -
 
 def test_a_rank_that_does_not_come_is_named_while_the_others_wait(play: Play) -> None:
     hung = play.hung_at("late-worker-0")
-    said = play.history.first("late", lambda status: line("late") in _registered(status))
-    assert "2 of 3 ranks joined, missing 1: rank 1 (late-worker-0 on" in _registered(said.status)
+    here = "2 of 3 ranks joined, missing 1: rank 1 (late-worker-0 on"
+    said = play.history.first(
+        "late", lambda status: here in _registered(status) and line("late") in _registered(status)
+    )
     assert condition(said.status, "Registered")["reason"] == "RanksMissing"
     check_time(play, "late", said, hung)
     missing = found(play.history.first("late", finds("RanksMissing")).status, "RanksMissing")
