@@ -4,12 +4,14 @@
 
 A small model on one core is the hardest case: its step is short, and the reporter's cost for a
 step is the same for all models. One process trains in blocks, in turns with the reporter's hooks
-and thread at work and with the originals in their place, so that whatever else the machine does
-meets both alike. Two more processes tell the memory. Prints a table; `--json FILE` keeps it.
+and with the originals in their place, so that whatever else the machine does meets both alike;
+the CPU time of one report, which the reporter's thread makes every five seconds or more seldom,
+is measured beside it. More processes tell the memory. `--json FILE` keeps the figures.
 """
 
 import argparse
 import http.server
+import importlib
 import json
 import os
 import platform
@@ -19,19 +21,21 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import copy
 from typing import Any
 
 SOURCE = Path(__file__).parents[1] / "operator" / "trainingjob"
+INTERVAL = 5.0
+"""Seconds between two reports of one process, at least."""
 MODELS = {"tiny": 16, "small": 128, "medium": 512}
 """Width of a perceptron of three layers."""
 
 
 class Operator(http.server.BaseHTTPRequestHandler):
-    """Takes every report, and asks for the next in a second: five times as often as the real one."""
+    """Takes every report, and asks for the next in five seconds, as the real one does at most."""
 
     heard = 0
 
@@ -39,7 +43,7 @@ class Operator(http.server.BaseHTTPRequestHandler):
         """Answer one report."""
         self.rfile.read(int(self.headers["Content-Length"]))
         Operator.heard += 1
-        answer = b'{"interval": 1}'
+        answer = b'{"interval": 5}'
         self.send_response(200)
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
@@ -81,20 +85,20 @@ def train(url: str, *arguments: str) -> dict[str, Any]:
     return found
 
 
-def steps(width: int) -> tuple[Any, Any]:
-    """A function that makes so many steps of a model and returns the seconds they took."""
-    import torch
-    from torch.utils.data import DataLoader, TensorDataset
+def steps(width: int) -> Callable[[], tuple[float, int]]:
+    """A function that goes through the data once: the seconds that took, and the steps."""
+    torch = importlib.import_module("torch")
+    data_tools = importlib.import_module("torch.utils.data")
 
     torch.manual_seed(0)
     sizes = [(width, width), (width, width), (width, 8)]
     layers = [part for size in sizes for part in (torch.nn.Linear(*size), torch.nn.ReLU())]
     model = torch.nn.Sequential(*layers)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    data = TensorDataset(torch.randn(1024, width), torch.randn(1024, 8))
+    data = data_tools.TensorDataset(torch.randn(1024, width), torch.randn(1024, 8))
 
     def epoch() -> tuple[float, int]:
-        loader = iter(DataLoader(data, 16))
+        loader = iter(data_tools.DataLoader(data, 16))
         began, made = time.perf_counter(), 0
         for x, y in loader:
             optimizer.zero_grad()
@@ -103,7 +107,7 @@ def steps(width: int) -> tuple[Any, Any]:
             made += 1
         return time.perf_counter() - began, made
 
-    return epoch, torch
+    return epoch
 
 
 def memory() -> float:
@@ -114,7 +118,7 @@ def memory() -> float:
 
 def one_training(width: int, blocks: int) -> dict[str, Any]:
     """Blocks of steps, in turns with and without the reporter, in an order that is fair to both."""
-    epoch, _ = steps(width)
+    epoch = steps(width)
     switch = Switch()
     for _ in range(10):
         epoch()
@@ -124,20 +128,29 @@ def one_training(width: int, blocks: int) -> dict[str, Any]:
             switch.turn(on=on)
             seconds, made = epoch()
             (with_it if on else without).append(seconds / made)
-    return {"with": with_it, "without": without, "memory": memory()}
+    return {"with": with_it, "without": without, "report": one_report()}
+
+
+def one_report() -> float:
+    """CPU seconds of making and sending a report."""
+    reporter = importlib.import_module("trainingjob._thread").LINE.reporter
+    taken = []
+    for _ in range(50):
+        began = time.thread_time()
+        reporter._send()
+        taken.append(time.thread_time() - began)
+    return statistics.median(taken)
 
 
 class Switch:
     """Puts the reporter's covers and hooks in place of the originals, and back."""
 
     def __init__(self) -> None:
-        import torch
-        from torch.optim import optimizer
-        from torch.utils.data import DataLoader, dataloader
-
+        dataloader = importlib.import_module("torch.utils.data.dataloader")
+        optimizer = importlib.import_module("torch.optim.optimizer")
         places = [
-            (torch.autograd, "backward"),
-            (DataLoader, "__iter__"),
+            (importlib.import_module("torch.autograd"), "backward"),
+            (dataloader.DataLoader, "__iter__"),
             (dataloader._BaseDataLoaderIter, "__next__"),
         ]
         self.covers = [(place, name, vars(place)[name]) for place, name in places]
@@ -156,7 +169,7 @@ class Switch:
 
 def only_memory(width: int) -> dict[str, Any]:
     """Some seconds of training, whoever watches."""
-    epoch, _ = steps(width)
+    epoch = steps(width)
     until = time.monotonic() + 5
     while time.monotonic() < until:
         epoch()
@@ -174,7 +187,8 @@ def measure(blocks: int) -> dict[str, Any]:
                 "width": width,
                 "stepMicroseconds": statistics.median(found["without"]) * 1e6,
                 "withReporter": statistics.median(found["with"]) * 1e6,
-                "ratio": statistics.median(pairs),
+                "ratio": statistics.median(pairs) + found["report"] / INTERVAL,
+                "reportMilliseconds": found["report"] * 1e3,
             }
         taken = [train(each, "16", "0")["memory"] for each in (url, "", url, "", url, "")]
     extra = statistics.median(taken[::2]) - statistics.median(taken[1::2])
@@ -189,10 +203,11 @@ def measure(blocks: int) -> dict[str, Any]:
 
 def show(result: dict[str, Any]) -> None:
     """The table for people."""
-    print(f"{'model':8}{'step, µs':>12}{'with, µs':>12}{'ratio':>10}")
+    print(f"{'model':8}{'step, µs':>12}{'with, µs':>12}{'ratio':>10}{'a report, ms':>14}")
     for name, row in result["models"].items():
         plain, ours, ratio = row["stepMicroseconds"], row["withReporter"], row["ratio"]
-        print(f"{name:8}{plain:12.1f}{ours:12.1f}{ratio:10.4f}")
+        report = row["reportMilliseconds"]
+        print(f"{name:8}{plain:12.1f}{ours:12.1f}{ratio:10.4f}{report:14.2f}")
     print(f"memory: {result['extraMegabytes']:+.1f} MB; {result['reports']} reports were heard")
 
 

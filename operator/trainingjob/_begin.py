@@ -10,7 +10,9 @@ import warnings
 from typing import Any
 
 from trainingjob import _ends, _finder, _identity, _thread
+from trainingjob._data import DATA
 from trainingjob._guard import quiet
+from trainingjob._network import TRAFFIC
 from trainingjob._rhythm import BEAT, TALE
 from trainingjob._standing import ME, Standing
 
@@ -28,8 +30,11 @@ def begin() -> None:
     _prepare()
     os.register_at_fork(after_in_child=_forked)
     _hooks.install(_finder.FINDER)
-    _start(url)
     _ends.install()
+    if _identity.is_tool():
+        ME.silent = True
+    else:
+        _start(url)
 
 
 def _prepare() -> None:
@@ -51,19 +56,18 @@ def _start(url: str) -> None:
 def _forked() -> None:
     """A child has no thread of ours, and says nothing: it may be a data loader's worker."""
     ME.now.on = False
-    ME.forked = True
+    ME.silent = True
     _thread.LINE.reporter = None
 
 
 @quiet
 def reborn(_: Any = None) -> None:
-    """A forked child joins a process group: so it is a rank after all."""
-    if not ME.forked:
+    """A silent process joins a group: so it is a rank after all."""
+    if not ME.silent:
         return
-    ME.forked = False
+    ME.silent = False
     ME.now = Standing()
-    for rhythm in (BEAT, TALE):
-        rhythm.__init__()  # type: ignore[misc]
+    for part in (BEAT, TALE, DATA, TRAFFIC):
+        part.__init__()  # type: ignore[misc]
     _start(os.environ.get("TRAININGJOB_REPORT_URL", ""))
-    ME.now.rank = None
     _ends.watch_child()

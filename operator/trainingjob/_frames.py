@@ -32,9 +32,10 @@ def _folder(path: str | None) -> str:
 
 def _here() -> str:
     try:
-        return os.path.join(os.getcwd(), "")
+        here = os.path.join(os.getcwd(), "")
     except OSError:
         return "\0"
+    return here if here != os.sep else "\0"
 
 
 STDLIB = _folder(os.path.dirname(os.__file__))
@@ -44,7 +45,6 @@ START = _here()
 PACKAGES = re.compile(r".*/(?:site|dist)-packages/")
 MOUNTED = re.compile(r"(^|/)\.\.\d{4}(?:_\d\d){5}\.\d+/")
 """What stands in the path of a module beside a script that is mounted from a ConfigMap."""
-MAIN = threading.main_thread().ident
 
 
 def walk(frame: Any) -> Iterator[Any]:
@@ -117,7 +117,7 @@ def main_stack() -> list[Seen]:
     """The main thread's stack, innermost first; empty where it cannot be read safely."""
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
         return []
-    frame = sys._current_frames().get(MAIN or 0)
+    frame = sys._current_frames().get(threading.main_thread().ident or 0)
     return [seen for seen in map(kept, walk(frame)) if not seen[0].startswith(HERE)]
 
 

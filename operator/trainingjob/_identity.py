@@ -12,6 +12,7 @@ from trainingjob._standing import ME
 RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "HOROVOD_RANK", "RANK")
 WORLDS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "HOROVOD_SIZE", "WORLD_SIZE")
 DIGITS = 7
+TOOLS = ("torch/_inductor/", "torch/utils/", "torch/testing/", "torch/multiprocessing/")
 LAUNCHERS = ("torch.distributed.launcher.api", "torch.distributed.run")
 """Who imports one of these starts ranks and is none, unless it joins a group after all."""
 
@@ -47,21 +48,27 @@ def is_launcher() -> bool:
 
 def task(stack: list[_frames.Seen]) -> str | None:
     """What a child of multiprocessing is for: "rank", "helper", or None while it still starts."""
-    files = [frame[0] for frame in stack]
-    functions = [frame[2] for frame in stack]
-    if "_bootstrap" not in functions:
-        return None
-    inside = functions.index("_bootstrap")
-    for file, function in list(zip(files, functions))[:inside][::-1]:
-        if function == "run" and file.endswith("multiprocessing/process.py"):
-            continue
-        return "helper" if _is_helper(file) else "rank"
+    begun = False
+    for file, _, function, _ in reversed(stack):
+        if file.endswith("multiprocessing/process.py"):
+            begun = begun or function == "_bootstrap"
+        elif begun:
+            return "helper" if _is_helper(file) else "rank"
     return None
 
 
 def _is_helper(file: str) -> bool:
     """Data loader workers, pools and managers: their first function is the library's own."""
-    return "torch/utils/data/" in file or file.startswith(_frames.STDLIB)
+    if _frames.PACKAGES.match(file):
+        return any(part in file for part in ("/torch/utils/data/", "/torch/_inductor/", "/joblib/"))
+    return file.startswith(_frames.STDLIB)
+
+
+def is_tool() -> bool:
+    """Whether the program is torch's own, such as the compiler's workers, and not torchrun."""
+    file = str(getattr(sys.modules.get("__main__"), "__file__", ""))
+    inside = _frames.PACKAGES.match(file)
+    return file[inside.end() :].startswith(TOOLS) if inside else False
 
 
 def group() -> tuple[Any, Any]:

@@ -85,7 +85,8 @@ class Me:
     def __init__(self) -> None:
         self.now = Standing()
         self.begun = False
-        self.forked = False
+        self.silent = False
+        """Whether it says nothing unless it joins a group: forked children, tools of libraries."""
 
 
 ME = Me()

@@ -22,6 +22,8 @@ from trainingjob._standing import ENDED, ME, Standing
 
 LARGE = 200
 """Ranks from which early reports are spread: the operator hears so many in a second."""
+LAST_SPREAD = 0.3
+"""Seconds over which a large group spreads its last words."""
 GAP = 0.25
 """Seconds between two reports, however much happens."""
 PATIENCE = 60.0
@@ -119,6 +121,7 @@ class Reporter:
             except queue.Empty:
                 return False
             if call == "urgent":
+                time.sleep(self._spread(LAST_SPREAD))
                 return True
             soon = time.monotonic() + self._spread(self.interval / 5)
             until = min(until, max(soon, self.not_before))

@@ -16,8 +16,9 @@ LONGEST = 1e9
 
 
 def tell(step: object, total: object, epoch: object, words: dict[str, object]) -> None:
-    """Keep the latest; the first call also begins the reports, where nothing else has."""
+    """Keep the latest; the first call also begins the reports where nothing else has."""
     _begin.begin()
+    _begin.reborn()
     found = {"step": _whole(step), "total": _whole(total), "epoch": _span(epoch)}
     ME.now.told.update({name: value for name, value in found.items() if value is not None})
     said = {name: words.pop(name, None) for name in ("sharded", "wrapped")}

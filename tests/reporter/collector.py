@@ -1,4 +1,4 @@
-"""An operator's ear for tests: takes reports over HTTP, checks each, and waits for what must come."""
+"""An operator's ear: takes reports over HTTP, checks each, and waits for what must come."""
 
 import json
 import threading
@@ -66,9 +66,11 @@ class Collector:
         return found
 
     def first(self, wanted: Callable[[Report], Any]) -> Report | None:
+        """Of those heard by now."""
         return next((heard.report for heard in self.heard if wanted(heard.report)), None)
 
     def last(self) -> dict[str, Report]:
+        """What each process said last."""
         return {heard.report.process: heard.report for heard in self.heard}
 
     def of(self, rank: int) -> list[Report]:
@@ -86,6 +88,7 @@ class Handler(BaseHTTPRequestHandler):
     collector: Collector
 
     def do_POST(self) -> None:
+        """Take it, and answer as we are told to."""
         body = self.rfile.read(int(self.headers["Content-Length"]))
         answering = self.collector.answering
         assert self.path == "/api/v1/reports"

@@ -43,6 +43,7 @@ class Pod:
         (self.folder / "token").write_text("a-token")
 
     def script(self, text: str, name: str = "train.py") -> Path:
+        """A file that the processes find where they run."""
         path = self.work / name
         path.write_text(textwrap.dedent(text).lstrip("\n"))
         return path
@@ -83,6 +84,7 @@ class Pod:
         ]
 
     def close(self) -> None:
+        """End all that runs."""
         for process in self.running:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)

@@ -161,51 +161,48 @@ def test_a_tool_that_fails_is_not_the_jobs_failure(pod: Pod, operator: Collector
     assert not operator.tries
 
 
-class TestSitecustomize:
-    """The image's own is run as if ours were not there."""
+def theirs(pod: Pod, text: str) -> str:
+    """A sitecustomize of the image's, and the path that has it after ours."""
+    other = pod.folder / "other"
+    other.mkdir()
+    (other / "sitecustomize.py").write_text(text)
+    return f"{pod.code}:{other}"
 
-    def test_a_module(self, pod: Pod) -> None:
-        other = pod.folder / "other"
-        other.mkdir()
-        (other / "sitecustomize.py").write_text("import sys; sys.theirs = __file__, __name__\n")
-        path = f"{pod.code}:{other}"
-        code = "import sys, sitecustomize; print(*sys.theirs, sitecustomize.__file__)"
-        file = other / "sitecustomize.py"
-        assert end(pod.start("-c", code, PYTHONPATH=path)) == (
-            0,
-            f"{file} sitecustomize {file}\n",
-            "",
-        )
 
-    def test_a_package(self, pod: Pod) -> None:
-        other = pod.folder / "other" / "sitecustomize"
-        other.mkdir(parents=True)
-        (other / "part.py").write_text("WORD = 'whole'\n")
-        (other / "__init__.py").write_text("from sitecustomize.part import WORD\nprint(WORD)\n")
-        assert end(pod.start("-c", "", PYTHONPATH=f"{pod.code}:{other.parent}")) == (
-            0,
-            "whole\n",
-            "",
-        )
+def test_the_images_sitecustomize_is_run_as_if_ours_were_not_there(pod: Pod) -> None:
+    path = theirs(pod, "import sys; sys.theirs = __file__, __name__\n")
+    code = "import sys, sitecustomize; print(*sys.theirs, sitecustomize.__file__)"
+    file = pod.folder / "other" / "sitecustomize.py"
+    out = f"{file} sitecustomize {file}\n"
+    assert end(pod.start("-c", code, PYTHONPATH=path)) == (0, out, "")
 
-    def test_one_that_fails_says_so_as_ever(self, pod: Pod) -> None:
-        other = pod.folder / "other"
-        other.mkdir()
-        (other / "sitecustomize.py").write_text("1 / 0\n")
-        with_ours = end(pod.start("-c", "print(1)", PYTHONPATH=f"{pod.code}:{other}"))
-        assert with_ours == end(pod.start("-c", "print(1)", PYTHONPATH=str(other)))
-        assert "ZeroDivisionError" in with_ours[2]
 
-    def test_one_that_chains_in_turn_finds_an_end(self, pod: Pod) -> None:
-        other = pod.folder / "other"
-        other.mkdir()
-        (other / "sitecustomize.py").write_text(
-            "import sys\nprint('theirs')\n"
-            f"sys.path.remove({str(other)!r})\ndel sys.modules['sitecustomize']\n"
-            "import sitecustomize\n"
-        )
-        code, out, _ = end(pod.start("-c", "print('run')", PYTHONPATH=f"{pod.code}:{other}"))
-        assert (code, out) == (0, "theirs\nrun\n")
+def test_a_sitecustomize_that_is_a_package(pod: Pod) -> None:
+    other = pod.folder / "other" / "sitecustomize"
+    other.mkdir(parents=True)
+    (other / "part.py").write_text("WORD = 'whole'\n")
+    (other / "__init__.py").write_text("from sitecustomize.part import WORD\nprint(WORD)\n")
+    process = pod.start("-c", "", PYTHONPATH=f"{pod.code}:{other.parent}")
+    assert end(process) == (0, "whole\n", "")
+
+
+def test_a_sitecustomize_that_fails_says_so_as_ever(pod: Pod) -> None:
+    path = theirs(pod, "1 / 0\n")
+    with_ours = end(pod.start("-c", "print(1)", PYTHONPATH=path))
+    alone = pod.start("-c", "print(1)", PYTHONPATH=path.partition(":")[2])
+    assert with_ours == end(alone)
+    assert "ZeroDivisionError" in with_ours[2]
+
+
+def test_a_sitecustomize_that_chains_in_turn_finds_an_end(pod: Pod) -> None:
+    text = """import sys, os
+print("theirs")
+sys.path.remove(os.path.dirname(__file__))
+del sys.modules["sitecustomize"]
+import sitecustomize
+"""
+    code, out, _ = end(pod.start("-c", "print('run')", PYTHONPATH=theirs(pod, text)))
+    assert (code, out) == (0, "theirs\nrun\n")
 
 
 def test_a_virtual_environment_keeps_its_packages(pod: Pod) -> None:

@@ -215,50 +215,75 @@ def test_a_slow_data_loader_is_seen_as_such(torch_pod: Pod, operator: Collector)
     assert (slow.data.epochs, slow.data.epoch_set) == (2, False)
 
 
-NO_WRAPPER = (
+BY_HAND = (
     PARTS
     + """
-    dist.init_process_group("gloo")
-    model = torch.nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for epoch in range(3):
-        for x, y in DataLoader(data, 4, shuffle=True):
-            (model(x) - y).pow(2).mean().backward()
-            EXCHANGE
-            optimizer.step()
-    time.sleep(1.5)
-    dist.destroy_process_group()
+    import trainingjob
+    from torch import multiprocessing
+
+    def nothing(model): pass
+    def loss(model): dist.all_reduce(torch.ones(1))
+    def each(model): [dist.all_reduce(p.grad) for p in model.parameters()]
+    def whole(model): dist.all_reduce(torch.cat([p.grad.flatten() for p in model.parameters()]))
+    def unseen(model):
+        dist.distributed_c10d._get_default_group().allreduce([torch.ones(9)]).wait()
+
+    def run(rank, exchange, seed):
+        torch.manual_seed(seed * rank)
+        dist.init_process_group("gloo", "file:///tmp/STORE" + exchange, rank=rank, world_size=2)
+        trainingjob.report(**{exchange: 1})
+        model = torch.nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for epoch in range(3):
+            for x, y in DataLoader(data, 4, shuffle=True, generator=torch.Generator()):
+                (model(x) - y).pow(2).mean().backward()
+                globals()[exchange](model)
+                optimizer.step()
+        dist.barrier()
+        time.sleep(2)
+        dist.destroy_process_group()
+
+    torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)  # once, before the forks
+    for seed, exchange in enumerate(["nothing", "loss", "each", "whole", "unseen"]):
+        multiprocessing.start_processes(run, (exchange, seed % 2), 2, start_method="fork")
     """
 )
 
 
-@pytest.mark.parametrize(
-    ("code", "exchange"),
-    [
-        ("pass", Exchange.NONE),
-        ("dist.all_reduce(torch.ones(1))", Exchange.LITTLE),
-        ("[dist.all_reduce(p.grad) for p in model.parameters()]", Exchange.MUCH),
-        (
-            "dist.all_reduce(torch.cat([p.grad.flatten() for p in model.parameters()]))",
-            Exchange.MUCH,
-        ),
-        ("dist.distributed_c10d._get_default_group().allreduce(torch.ones(9)).wait()", "unknown"),
-    ],
-)
-def test_what_is_exchanged_by_hand(
-    torch_pod: Pod, operator: Collector, code: str, exchange: str
+def test_what_is_exchanged_by_hand_and_whether_replicas_differ(
+    torch_pod: Pod, operator: Collector
 ) -> None:
-    all_end(torch_pod.group(NO_WRAPPER.replace("EXCHANGE", code)))
-    for rank in range(2):
-        last = operator.wait(
-            lambda report, rank=rank: (
-                report.rank == rank and report.steps == 48 and report.stage is Stage.STEPPING
+    torch_pod.script(BY_HAND.replace("STORE", torch_pod.folder.name + str(os.getpid())))
+    process = torch_pod.start(TRAININGJOB_CHECKSUM_STEPS="10")
+    assert end(process)[0] == 0
+    wanted = {
+        "nothing": Exchange.NONE,
+        "loss": Exchange.LITTLE,
+        "each": Exchange.MUCH,
+        "whole": Exchange.MUCH,
+        "unseen": Exchange.UNKNOWN,
+    }
+    for number, (name, exchange) in enumerate(wanted.items()):
+        said = [
+            operator.wait(
+                lambda report, name=name, rank=rank: (
+                    report.rank == rank
+                    and name in report.told.metrics
+                    and report.steps == 48
+                    and report.stage is Stage.STEPPING
+                )
             )
-        )
-        assert last.model.wrapper is None
-        assert last.model.exchange == exchange
-        assert (last.data.sampler, last.data.samples) == ("default", 64)
-        assert last.lines.wrap is None
+            for rank in range(2)
+        ]
+        for report in said:
+            assert report.model.exchange is exchange, name
+            assert (report.model.wrapper, report.model.parameters) == (None, 5)
+            assert (report.data.sampler, report.data.samples) == ("default", 64)
+            assert report.lines.wrap is None
+            assert report.checksum
+            assert report.checksum.step == 40
+        values = {report.checksum.value for report in said if report.checksum}
+        assert len(values) == 1 + number % 2, name
 
 
 def test_a_group_that_is_not_destroyed(torch_pod: Pod, operator: Collector) -> None:
@@ -447,20 +472,7 @@ def test_an_operator_that_hangs_does_not_slow_training(torch_pod: Pod, operator:
     assert operator.tries
 
 
-def test_replicas_that_differ_show(torch_pod: Pod, operator: Collector) -> None:
-    script = NO_WRAPPER.replace("EXCHANGE", "pass")
-    same = script.replace("DataLoader(data, 4, shuffle=True)", "DataLoader(data, 4)")
-    for text, equal in ((same, True), (script.replace("(0)", "(RANK)"), False)):
-        operator.heard.clear()
-        all_end(torch_pod.group(text, TRAININGJOB_CHECKSUM_STEPS="10"))
-        first, second = (operator.of(rank)[-1].checksum for rank in range(2))
-        assert first
-        assert second
-        assert first.step == second.step == 40
-        assert (first.value == second.value) is equal
-
-
-def test_every_wrapper_is_known(torch_pod: Pod, operator: Collector) -> None:
+def test_every_wrapper_is_known(torch_pod: Pod) -> None:
     script = (
         PARTS
         + """
@@ -538,25 +550,23 @@ def test_what_is_covered_stays_what_it_was(torch_pod: Pod) -> None:
     assert (code, out) == (0, "all\n"), err
 
 
-@pytest.mark.parametrize(
-    ("loader", "sampler"),
-    [
-        ("DataLoader(data, 4)", "default"),
-        ("DataLoader(data, 4, shuffle=True)", "default"),
-        ("DataLoader(data, 4, sampler=DistributedSampler(data, 2, 0))", "distributed"),
-        ("DataLoader(data, batch_sampler=Shard(None, 2, 0))", "distributed"),
-        ("DataLoader(data, batch_sampler=Wrapping(DistributedSampler(data, 2, 1)))", "distributed"),
-        ("DataLoader(data, batch_sampler=Wrapping(None))", "custom"),
-        ("DataLoader(data, 4, sampler=torch.utils.data.SubsetRandomSampler([1, 2]))", "custom"),
-        ("DataLoader(Stream(), 4)", "iterable"),
-    ],
-)
-def test_whose_sampler_it_is(
-    torch_pod: Pod, operator: Collector, loader: str, sampler: str
-) -> None:
+SAMPLERS = {
+    "DataLoader(data, 4)": "default",
+    "DataLoader(data, 4, shuffle=True)": "default",
+    "DataLoader(data, 4, sampler=DistributedSampler(data, 2, 0))": "distributed",
+    "DataLoader(data, batch_sampler=Shard(None, 2, 0))": "distributed",
+    "DataLoader(data, batch_sampler=Wrapping(DistributedSampler(data, 2, 1)))": "distributed",
+    "DataLoader(data, batch_sampler=Wrapping(None))": "custom",
+    "DataLoader(data, 4, sampler=torch.utils.data.SubsetRandomSampler([1, 2]))": "custom",
+    "DataLoader(Stream(), 4)": "iterable",
+}
+
+
+def test_whose_sampler_it_is(torch_pod: Pod) -> None:
     script = (
         PARTS
         + """
+    from trainingjob._data import DATA
     class Shard:
         def __init__(self, batch_sampler, num_processes, process_index):
             self.num_processes, self.process_index = num_processes, process_index
@@ -573,14 +583,16 @@ def test_whose_sampler_it_is(
     class Stream(torch.utils.data.IterableDataset):
         def __iter__(self):
             return iter(range(8))
-    for _ in LOADER:
-        pass
-    time.sleep(1)
+    for loader in sys.argv[1:]:
+        DATA.__init__()
+        for _ in eval(loader):
+            pass
+        print(DATA.told()["sampler"])
     """
     )
-    torch_pod.script(script.replace("LOADER", loader))
-    assert end(torch_pod.start()) == (0, "", "")
-    assert operator.heard[-1].report.data.sampler == sampler
+    torch_pod.script(script)
+    code, out, err = end(torch_pod.start("train.py", *SAMPLERS))
+    assert (code, out.split()) == (0, list(SAMPLERS.values())), err
 
 
 def test_each_life_of_a_group_has_its_stages(torch_pod: Pod, operator: Collector) -> None:
@@ -592,7 +604,8 @@ def test_each_life_of_a_group_has_its_stages(torch_pod: Pod, operator: Collector
         time.sleep(1.5)
     sampler = DistributedSampler(data, 1, 0)
     for port in (0, 1):
-        dist.init_process_group("gloo", f"file:///tmp/group-{os.getpid()}-{port}", rank=0, world_size=1)
+        store = f"file:///tmp/group-{os.getpid()}-{port}"
+        dist.init_process_group("gloo", store, rank=0, world_size=1)
         hold()
         dist.destroy_process_group()
         hold()
