@@ -163,6 +163,31 @@ def test_an_exception_that_was_overcome_is_past() -> None:
     assert (failure.reason, failure.message) == ("OOMKilled", "")
 
 
+@pytest.mark.parametrize("stage", ["stepping", "ended"])
+@pytest.mark.parametrize("rank", [1, None])
+def test_what_a_rank_has_started_neither_hides_nor_replaces_its_exception(
+    rank: int | None, stage: str
+) -> None:
+    """A compiler's worker or a probe has the rank's environment, and came later."""
+    own = heard(1, pid=7, received=-60, stage=stage, steps=3, error=error())
+    for said in ({}, {"error": error("ImportError", "no such probe")}):
+        worker = heard(
+            rank, instance=1, process="w", pid=9, parent=7, received=-61, stage="spawned", **said
+        )
+        late = replace(worker, first=at(-50))
+        assert uncaught(Roll(entries=(own, late)))[1].sentence == LINE
+        assert uncaught(Roll(entries=(replace(own, report=own.report.model_copy(
+            update={"error": None})), late))) == {}  # fmt: skip
+
+
+def test_what_no_rank_has_started_is_the_jobs_own() -> None:
+    """Its parent has the environment of rank 1 too, and only starts ranks."""
+    parent = heard(1, process="parent", pid=7, received=-70, stage="spawned")
+    child = heard(1, process="child", pid=9, parent=7, received=-60, error=error())
+    elsewhere = heard(2, pid=7, stage="stepping", steps=3)
+    assert uncaught(Roll(entries=(parent, child, elsewhere)))[1].sentence == LINE
+
+
 @pytest.mark.parametrize(
     ("said", "sentence"),
     [

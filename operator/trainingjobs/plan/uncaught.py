@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from trainingjobs.model.report import Error, Stage
+from trainingjobs.diagnosis.stages import arrived, trains
+from trainingjobs.model.report import Error, Report, Stage
 from trainingjobs.model.roll import Entry, Roll
 from trainingjobs.model.status import MAX_MESSAGE
 from trainingjobs.model.text import cut
@@ -43,7 +44,7 @@ class Uncaught:
 def uncaught(roll: Roll) -> Mapping[int, Uncaught]:
     """The exception that ended each instance that told of one."""
     found: dict[int, list[tuple[bool, Uncaught]]] = {}
-    for entry in _last_of_each_rank(roll.entries):
+    for entry in _last_of_each_rank(_without_helpers(roll.entries)):
         if entry.report.error is not None:
             own = Uncaught(entry.report.error, _time(entry))
             found.setdefault(entry.instance, []).append((entry.report.launcher, own))
@@ -63,6 +64,18 @@ def told(message: str, exception: Uncaught | None) -> str:
     if lines and lines[-1].endswith(exception.words):
         lines.pop()
     return "\n".join([*lines, exception.sentence])[-MAX_MESSAGE:]
+
+
+def _without_helpers(entries: Iterable[Entry]) -> Iterable[Entry]:
+    """Without what a rank has started: it has the rank's environment, and may fail as it likes."""
+    every = list(entries)
+    members = {(entry.instance, entry.report.pid) for entry in every if _member(entry.report)}
+    return [entry for entry in every if (entry.instance, entry.report.parent) not in members]
+
+
+def _member(report: Report) -> bool:
+    """True for a rank beyond doubt, also once it has ended."""
+    return report.pid > 0 and not report.launcher and (arrived(report) or trains(report))
 
 
 def _last_of_each_rank(entries: Iterable[Entry]) -> Iterable[Entry]:
