@@ -42,7 +42,7 @@ MOMENTS: dict[str, tuple[list[Any], datetime | None]] = {
     ),
     "all have come for long enough": (
         [seldom(joining(0, 10)), seldom(joining(2, 4)), seldom(joining(1, 1))],
-        at(29),
+        at(119),
     ),
     "nobody is expected any more": (
         [an_entry(spawned(rank), interval=LONG, first=at(-60)) for rank in range(3)],

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from trainingjobs.diagnosis import words
 from trainingjobs.diagnosis.outcome import Outcome, found, wrong
-from trainingjobs.diagnosis.ranks import Group, Speaker
+from trainingjobs.diagnosis.ranks import Group
 from trainingjobs.model.finding import Fact, Kind
 from trainingjobs.model.report import Data, Exchange, Report
 
@@ -24,30 +24,31 @@ _EPOCHS = 2
 
 def sharded(group: Group) -> Outcome:
     """What is known of how the data is divided."""
-    speakers = group.speakers
-    if group.world == 1 or not speakers or any(s.report.steps < _STEPS for s in speakers):
+    reports = group.reports
+    if group.world == 1 or not reports or min([report.steps for report in reports]) < _STEPS:
         return Outcome()
-    if any(speaker.report.told.sharded for speaker in speakers):
+    if True in {report.told.sharded for report in reports}:
         return _fact(truth=True, reason=TOLD)
-    return _by_sampler(group, speakers)
+    return _by_sampler(group)
 
 
-def _by_sampler(group: Group, speakers: Sequence[Speaker]) -> Outcome:
-    samplers = {speaker.report.data.sampler for speaker in speakers}
+def _by_sampler(group: Group) -> Outcome:
+    samplers = {report.data.sampler for report in group.reports}
     if samplers == {None}:
         return Outcome()
     if samplers == {"distributed"}:
         return _fact(truth=True, reason=SAMPLER)
-    if samplers == {"default"} and _differ([speaker.report.data for speaker in speakers]):
+    if samplers == {"default"} and _differ([report.data for report in group.reports]):
         return _fact(truth=True, reason=BY_HAND)
-    if samplers <= {"default", "distributed"} and _alike(speakers):
+    if samplers <= {"default", "distributed"} and _alike(group.reports):
         return _unsharded(group)
     return _fact(truth=None, reason=UNDECIDED)
 
 
 def epochs(group: Group) -> Outcome:
     """Whether the sampler is told of each epoch."""
-    same = [speaker for speaker in group.speakers if _forgets(speaker.report.data)]
+    late = [one for one in group.speakers if one.report.data.epochs >= _EPOCHS]
+    same = [speaker for speaker in late if _forgets(speaker.report.data)]
     if not same:
         return Outcome()
     lines = same[0].report.lines
@@ -72,12 +73,12 @@ def _differ(data: Sequence[Data]) -> bool:
     return len(data) > 1 and None not in prints and len(set(prints)) == len(prints)
 
 
-def _alike(speakers: Sequence[Speaker]) -> bool:
+def _alike(reports: Sequence[Report]) -> bool:
     """True when replicas that should divide the data are seen to read the same."""
-    plain = [speaker.report for speaker in speakers if speaker.report.data.sampler == "default"]
+    plain = [report for report in reports if report.data.sampler == "default"]
     looks = {(report.data.samples, report.data.fingerprint) for report in plain}
     known = len(looks) == 1 and None not in next(iter(looks))
-    return known and len(speakers) > 1 and all(map(_replica, plain))
+    return known and len(reports) > 1 and all(map(_replica, plain))
 
 
 def _replica(report: Report) -> bool:
@@ -101,5 +102,4 @@ def _unsharded(group: Group) -> Outcome:
 
 
 def _forgets(data: Data) -> bool:
-    repeats = data.shuffle and data.epochs >= _EPOCHS
-    return data.sampler == "distributed" and repeats and not data.epoch_set
+    return data.sampler == "distributed" and data.shuffle and not data.epoch_set

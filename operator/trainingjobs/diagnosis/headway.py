@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from statistics import median
 
 from trainingjobs.diagnosis.ranks import Group, Speaker
-from trainingjobs.diagnosis.stages import trains
 from trainingjobs.model.finding import Headway
+from trainingjobs.model.report import Report, Told
 
 
 def headway(group: Group, *, stalled: bool) -> Headway | None:
@@ -14,44 +14,33 @@ def headway(group: Group, *, stalled: bool) -> Headway | None:
     Where only some ranks tell their steps, most often the master, they speak for all: the
     optimizer's own count starts at 0 again after a restart from a checkpoint.
     """
-    heard = [s for s in group.speakers if not s.silent] or list(group.speakers)
-    training = [speaker for speaker in heard if trains(speaker.report)]
-    if not training:
+    heard = [one.report for one in group.speakers if not one.silent] or group.reports
+    told = [report.told.step for report in heard if report.told.step is not None]
+    counted = [report.steps for report in heard if report.steps > 0]
+    if not told and not counted:
         return None
-    tellers = [speaker for speaker in training if speaker.report.told.step is not None]
-    first = _first(group.speakers)
+    first = _first(group.reports)
     return Headway(
-        step=min(map(_step, tellers or training)),
-        told=bool(tellers),
-        total=first.report.told.total if first else None,
-        rate=0.0 if stalled else _rate(training),
-        epoch=first.report.told.epoch if first else None,
-        metrics=_metrics(first) if first else (),
+        step=min(told or counted),
+        told=bool(told),
+        total=first.total,
+        rate=0.0 if stalled else _rate(group.live),
+        epoch=first.epoch,
+        metrics=tuple((name, float(value)) for name, value in sorted(first.metrics.items())),
     )
 
 
-def _step(speaker: Speaker) -> int:
-    told = speaker.report.told.step
-    return speaker.report.steps if told is None else told
+def _first(reports: Sequence[Report]) -> Told:
+    """What the lowest rank tells of those whose script tells anything."""
+    tales = [
+        report.told
+        for report in reports
+        if report.told.step is not None or report.told.metrics or report.told.total
+    ]
+    return tales[0] if tales else Told()
 
 
-def _first(speakers: Sequence[Speaker]) -> Speaker | None:
-    """The lowest rank whose script tells anything."""
-    return next((speaker for speaker in speakers if _tells(speaker)), None)
-
-
-def _tells(speaker: Speaker) -> bool:
-    told = speaker.report.told
-    return bool(told.metrics) or not (
-        told.step is None and told.total is None and told.epoch is None
-    )
-
-
-def _metrics(speaker: Speaker) -> tuple[tuple[str, float], ...]:
-    metrics = speaker.report.told.metrics
-    return tuple((name, float(value)) for name, value in sorted(metrics.items()))
-
-
-def _rate(training: Sequence[Speaker]) -> float | None:
-    rates = [s.report.rate for s in training if s.report.rate > 0 and not s.gone]
+def _rate(live: Sequence[Speaker]) -> float | None:
+    """The usual rate of those that step."""
+    rates = [speaker.report.rate for speaker in live if speaker.report.rate > 0]
     return median(rates) if rates else None

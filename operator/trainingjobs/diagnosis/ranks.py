@@ -62,6 +62,11 @@ class Group:
         return tuple(self.by_number.values())
 
     @cached_property
+    def reports(self) -> tuple[Report, ...]:
+        """What they said last."""
+        return tuple([speaker.report for speaker in self.speakers])
+
+    @cached_property
     def live(self) -> tuple[Speaker, ...]:
         """Those that still take part."""
         return tuple([speaker for speaker in self.speakers if not speaker.gone])

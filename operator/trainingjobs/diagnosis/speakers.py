@@ -7,6 +7,7 @@ ranks themselves, those that were replaced, and helpers that import torch to ask
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
+from functools import cache
 
 from trainingjobs.diagnosis.stages import arrived, gone, joined, trains
 from trainingjobs.model.report import Stage
@@ -19,7 +20,13 @@ GRACE = timedelta(seconds=5)
 
 def overdue(entry: Entry) -> datetime:
     """When a process that is not heard of again counts as silent."""
-    return entry.received + MISSED * entry.interval + GRACE
+    return entry.received + _patience(entry.interval)
+
+
+@cache
+def _patience(interval: timedelta) -> timedelta:
+    """How long a process that is to report so often is waited for."""
+    return MISSED * interval + GRACE
 
 
 def chosen(
@@ -28,7 +35,7 @@ def chosen(
     """The process that speaks for each rank of which one does."""
     claims: dict[int, list[Entry]] = defaultdict(list)
     for instance, own in _by_instance(entries).items():
-        able = _able(own)
+        able = _able(own) if len(own) > 1 or own[0].report.launcher else own
         known = [entry for entry in able if _knows(entry, world)]
         for entry in known:
             claims[entry.report.rank or 0].append(entry)
@@ -37,7 +44,10 @@ def chosen(
             unknown = [entry for entry in able if not _knows(entry, world)]
             for number, entry in _assigned(instance, unknown, per_instance, taken, now):
                 claims[number].append(entry)
-    return {number: _likeliest(rivals, now) for number, rivals in claims.items()}
+    return {
+        number: rivals[0] if len(rivals) == 1 else _likeliest(rivals, now)
+        for number, rivals in claims.items()
+    }
 
 
 def _by_instance(entries: Iterable[Entry]) -> dict[int, list[Entry]]:
@@ -99,7 +109,7 @@ def _counts(entry: Entry) -> bool:
 
 def _likeliest(rivals: Sequence[Entry], now: datetime) -> Entry:
     """Of several processes for one rank: one that lives, that has come far, that came last."""
-    return rivals[0] if len(rivals) == 1 else max(rivals, key=lambda entry: _weight(entry, now))
+    return max(rivals, key=lambda entry: _weight(entry, now))
 
 
 def _weight(entry: Entry, now: datetime) -> tuple[bool, bool, datetime, str]:

@@ -38,7 +38,7 @@ def stalled(group: Group) -> Outcome:
         return _not_stalled(FINISHED)
     if not group.vocal:
         return Outcome(fact=Fact(truth=None, reason=UNHEARD, message=_unheard(group)))
-    last = max(speaker.moved for speaker in group.speakers)
+    last = max([speaker.moved for speaker in group.speakers])
     limit = _limit(group)
     if group.now < last + limit:
         return _not_stalled(MOVES, due=last + limit)
@@ -70,10 +70,8 @@ def _started(group: Group) -> bool:
     speakers = group.speakers
     if not speakers or (group.unheard and not whole(group)):
         return False
-    return all(
-        speaker.joined or speaker.gone or speaker.silent or trains(speaker.report)
-        for speaker in speakers
-    )
+    apart = [one for one in speakers if not (one.joined or one.gone or one.silent)]
+    return all(trains(speaker.report) for speaker in apart)
 
 
 def _told(group: Group, last: datetime) -> bool:
@@ -86,7 +84,7 @@ def _told(group: Group, last: datetime) -> bool:
 
 def _limit(group: Group) -> timedelta:
     """How long nobody may move."""
-    rhythm = min(speaker.report.longest_quiet for speaker in group.vocal)
+    rhythm = min([speaker.report.longest_quiet for speaker in group.vocal])
     return timedelta(seconds=max(group.job.spec.stall_timeout_seconds, _RHYTHM * rhythm))
 
 

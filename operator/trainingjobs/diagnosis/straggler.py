@@ -32,7 +32,7 @@ def straggler(group: Group) -> Outcome:
     paced = [(own, speaker) for speaker in group.vocal if (own := _own(speaker)) is not None]
     if len(paced) < 2:  # noqa: PLR2004 - one rank has nobody to be slower than
         return Outcome()
-    ordered = sorted(own for own, _ in paced)
+    ordered = sorted([own for own, _ in paced])
     if ordered[-1] - ordered[0] <= _SECONDS:
         return Outcome()
     told = _told(group)

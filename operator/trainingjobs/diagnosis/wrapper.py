@@ -19,7 +19,7 @@ def wrapped(group: Group) -> Outcome:
     speakers = group.speakers
     if group.world == 1 or not speakers:
         return Outcome()
-    if any(speaker.report.told.wrapped for speaker in speakers):
+    if True in {report.told.wrapped for report in group.reports}:
         return Outcome(fact=Fact(truth=True, reason=TOLD))
     bare = [speaker for speaker in speakers if speaker.report.model.wrapper is None]
     if not bare:
