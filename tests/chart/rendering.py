@@ -59,6 +59,12 @@ EVERYTHING: Values = {
     "metrics": {
         "service": {"enabled": True, "port": 9090, "annotations": {"example.com/g": "h"}},
         "serviceMonitor": {"enabled": True, "interval": "1m", "labels": {"release": "prometheus"}},
+        "alerts": {"enabled": True, "labels": {"release": "prometheus"}},
+        "dashboard": {
+            "enabled": True,
+            "labels": {"grafana_dashboard": "yes"},
+            "annotations": {"grafana_folder": "Training"},
+        },
     },
     "networkPolicy": {
         "enabled": True,

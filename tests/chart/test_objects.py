@@ -64,7 +64,14 @@ def test_lint_finds_nothing(helm: Helm, values: Values) -> None:
 ALWAYS = {"ServiceAccount": 1, "CustomResourceDefinition": 1, "Deployment": 1, "Service": 1}
 CLUSTER_WIDE = {"ClusterRole": 4, "ClusterRoleBinding": 2}
 ONE_PER_NAMESPACE = {"Role": 2, "RoleBinding": 2, "ClusterRole": 1, "ClusterRoleBinding": 1}
-OPTIONS = {"Service": 2, "ServiceMonitor": 1, "NetworkPolicy": 1, "PodDisruptionBudget": 1}
+OPTIONS = {
+    "Service": 2,
+    "ServiceMonitor": 1,
+    "PrometheusRule": 1,
+    "ConfigMap": 1,
+    "NetworkPolicy": 1,
+    "PodDisruptionBudget": 1,
+}
 
 
 @pytest.mark.parametrize(

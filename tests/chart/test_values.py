@@ -40,6 +40,8 @@ def leaves(values: dict[str, Any], schema: dict[str, Any], before: str = "") -> 
         ({"metrics": {"enabled": True}}, "enabled"),
         ({"metrics": {"service": {"ports": 1}}}, "ports"),
         ({"metrics": {"serviceMonitor": {"period": "1m"}}}, "period"),
+        ({"metrics": {"alerts": {"rules": []}}}, "rules"),
+        ({"metrics": {"dashboard": {"folder": "a"}}}, "folder"),
         ({"networkPolicy": {"ingress": []}}, "ingress"),
         ({"networkPolicy": {"from": [{"pods": {}}]}}, "pods"),
         ({"networkPolicy": {"egress": [{"from": []}]}}, "from"),
