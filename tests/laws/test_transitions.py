@@ -7,6 +7,7 @@ row is reached by a named case, and a job that does its worst is watched for any
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from hypothesis.stateful import initialize, invariant, rule
 from builders import NOW, SITE, a_job, a_pod, at, ended, pending, seen, starting
 from laws.test_life import Life
 from laws.weather import RANKS
+from trainingjobs.diagnosis.diagnose import diagnose
+from trainingjobs.model.finding import Kind
 from trainingjobs.model.observed import Observed, Problem, Trouble
 from trainingjobs.model.status import Attempt, Condition, Phase, Status
 from trainingjobs.plan.decide import decide
@@ -160,6 +163,17 @@ def test_every_reason_of_ours_is_explained() -> None:
         "ImagePullBackOff",
         "ModuleNotFoundError",
     }
+
+
+def test_every_reason_and_kind_of_the_roll_call_is_explained() -> None:
+    """All words that stand for a fact in the diagnosis, and all kinds of findings."""
+    files = (Path(diagnose.__code__.co_filename).parent).glob("*.py")
+    found = [re.findall(r'^[A-Z_]+ = "([A-Z]\w+)"$', it.read_text(), re.MULTILINE) for it in files]
+    words = {*chain.from_iterable(found), *(kind.value for kind in Kind)}
+    assert len(words) > 20
+    section = DOCUMENT.read_text().partition("## What the roll call says\n")[2]
+    explained = re.findall(r"\w+", section.partition("\n## Events")[0])
+    assert words <= set(explained), words - set(explained)
 
 
 @pytest.mark.parametrize(
