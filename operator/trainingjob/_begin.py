@@ -49,8 +49,8 @@ def _prepare() -> None:
 
 def _start(url: str) -> None:
     _identity.learn()
-    ME.now.on = True
     _thread.LINE.reporter = _thread.Reporter(url)
+    ME.now.on = True
 
 
 def _forked() -> None:

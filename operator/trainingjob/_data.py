@@ -7,7 +7,7 @@ anew for each epoch stays the same; the report speaks of the one that matters mo
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, Callable
 
 from trainingjob import _division, _frames, _thread
 from trainingjob._guard import quiet
@@ -24,16 +24,16 @@ class Loader:
     """What is known of the loader that one line starts."""
 
     def __init__(self) -> None:
-        self.seen: dict[str, Any] = {"sampler": "default"}
-        self.starts = 0
+        self.seen: dict[str, Any] = {}
         self.epochs = 0
         """Starts with a distributed sampler."""
         self.epoch_set = False
+        """Whether one was told of its epoch, or has a way of its own that cannot be seen."""
 
     @property
     def divided(self) -> bool:
         """Whether each rank goes through a share of its own."""
-        return bool(self.seen["sampler"] == "distributed")
+        return bool(self.seen.get("sampler") == "distributed")
 
     def weight(self) -> tuple[bool, int]:
         """Which of several divided loaders is the one to train with."""
@@ -48,11 +48,15 @@ class Division:
         self.set: set[int] = set()
         """Samplers whose epoch was set."""
 
-    def of(self, line: str) -> Loader:
-        """The loader that this line starts."""
-        if line in self.loaders or len(self.loaders) < LOADERS:
-            return self.loaders.setdefault(line, Loader())
-        return Loader()
+    def of(self, line: str, loader: Any, look: Callable[[Any], dict[str, Any]]) -> Loader:
+        """The loader that this line starts, kept once it is known."""
+        known = self.loaders.get(line)
+        if known is None:
+            known = Loader()
+            known.seen = look(loader)
+            if len(self.loaders) < LOADERS:
+                self.loaders[line] = known
+        return known
 
     def divided(self) -> list[Loader]:
         """Those with a distributed sampler."""
@@ -113,9 +117,7 @@ def _epoch(sampler: Any, *_args: Any, **_kwargs: Any) -> None:
 @quiet
 def _bare(sampler: Any) -> None:
     if ME.now.on and not DATA.divided():
-        loader = DATA.of("sampler")
-        loader.seen = _division.of_sampler(sampler)
-        _count(loader, [sampler])
+        _count(DATA.of("sampler", sampler, _division.of_sampler), [sampler])
 
 
 @quiet
@@ -124,10 +126,7 @@ def _started(loader: Any, *_args: Any, **_kwargs: Any) -> None:
         return
     line = _frames.owner() or ""
     ME.now.lines.setdefault("loader", line)
-    known = DATA.of(line)
-    if not known.starts:
-        known.seen = _division.of_loader(loader)
-    known.starts += 1
+    known = DATA.of(line, loader, _division.of_loader)
     if known.divided:
         _count(known, _division.parts(loader))
         if SHARDED not in ME.now.reached:
@@ -137,4 +136,6 @@ def _started(loader: Any, *_args: Any, **_kwargs: Any) -> None:
 
 def _count(loader: Loader, samplers: list[Any]) -> None:
     loader.epochs += 1
-    loader.epoch_set = loader.epoch_set or any(id(part) in DATA.set for part in samplers)
+    loader.epoch_set = loader.epoch_set or any(
+        id(part) in DATA.set or _division.sets_its_own_epoch(part) for part in samplers
+    )

@@ -6,9 +6,11 @@ their own that know how many processes there are and which one this is.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from trainingjob import _fingerprint
+from trainingjob._guard import came_from_outside, debug
 from trainingjob._standing import ME
 
 SHARES = (
@@ -49,8 +51,8 @@ def of_loader(loader: Any) -> dict[str, Any]:
     return {
         "sampler": kind,
         "samples": _samples(loader, sharing) if kind != "iterable" else None,
-        "fingerprint": _fingerprint.of(_held(loader).get("dataset")),
-        "shuffle": bool(_held(sharing).get("shuffle")),
+        "fingerprint": _fingerprint_of(loader),
+        "shuffle": _held(sharing).get("shuffle") is True,
     }
 
 
@@ -59,9 +61,27 @@ def of_sampler(sampler: Any) -> dict[str, Any]:
     return {
         "sampler": "distributed",
         "samples": _length(sampler),
-        "fingerprint": _fingerprint.of(_held(sampler).get("dataset")),
-        "shuffle": bool(_held(sampler).get("shuffle")),
+        "fingerprint": _fingerprint_of(sampler),
+        "shuffle": _held(sampler).get("shuffle") is True,
     }
+
+
+def _fingerprint_of(holder: Any) -> str | None:
+    """None of data that cannot be looked at: the rest is worth saying all the same."""
+    try:
+        return _fingerprint.of(_held(holder).get("dataset"))
+    except Exception as error:
+        if came_from_outside(error):
+            raise
+        debug(f"no fingerprint: {error!r}")
+        return None
+
+
+def sets_its_own_epoch(sampler: Any) -> bool:
+    """A sampler that divides and has not torch's set_epoch: whether it is called is unseen."""
+    torchs = getattr(sys.modules.get("torch.utils.data.distributed"), "DistributedSampler", None)
+    own = getattr(type(sampler), "set_epoch", None)
+    return bool(_shares(sampler)) and own is not getattr(torchs, "set_epoch", None)
 
 
 def _held(thing: Any) -> dict[str, Any]:
@@ -106,7 +126,15 @@ def _samples(loader: Any, sharing: Any) -> int | None:
 
 
 def _length(thing: Any) -> int | None:
+    """The length of a sampler; a class of the user's is not asked: it may draw its batches then."""
+    known = _held(thing).get("num_samples")
+    if type(known) is int:
+        return max(0, known)
+    if not type(thing).__module__.startswith(("torch.", "accelerate.")):
+        return None
     try:
         return max(0, len(thing))
-    except Exception:  # noqa: BLE001  (the user's own, which may be anything)
+    except Exception as error:
+        if came_from_outside(error):
+            raise
         return None

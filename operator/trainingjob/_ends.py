@@ -69,11 +69,17 @@ def over() -> None:
     if not me.on or reporter is None or me.stage == ENDED:
         return
     uncaught = getattr(sys, "last_value", None)
-    if me.error is None and uncaught is not None and not hasattr(sys, "ps1"):
+    if me.error is None and uncaught is not None and _ended_the_program(uncaught):
         note(uncaught, uncaught.__traceback__)
     me.reach(ENDED)
     if reporter.is_worth_a_word():
         _flush(UNHEARD if reporter.failures else FAREWELL)
+
+
+def _ended_the_program(value: BaseException) -> bool:
+    """Whether it went through the program's first frame; consoles and pytest keep others there."""
+    trace = value.__traceback__
+    return not hasattr(sys, "ps1") and trace is not None and trace.tb_frame.f_back is None
 
 
 @quiet

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import sys
+from _thread import start_new_thread  # before gevent or eventlet put theirs in its place
+from time import sleep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes longer to load than all of this
@@ -16,6 +18,7 @@ if TYPE_CHECKING:  # typing takes longer to load than all of this
 
     Hook = Callable[[Any], None]
 
+__all__ = ["FINDER", "Finder", "install", "sleep", "start_new_thread"]
 FRAMEWORKS = ("torch", "tensorflow", "jax", "mpi4py", "horovod")
 
 
@@ -50,21 +53,40 @@ class Finder:
 
     def _cover(self, name: str, loader: Any) -> None:
         try:
-            original = loader.exec_module
-
-            def exec_module(module: Any) -> None:
-                del loader.exec_module
-                original(module)
-                self._loaded(name, module)
-
-            loader.exec_module = exec_module
+            cover = loader.exec_module
+            if not isinstance(cover, Cover):
+                cover = loader.exec_module = Cover(self, loader)
+            cover.names.add(name)
         except Exception:  # noqa: BLE001  (a loader that is closed to us: no hook, no harm)
             return
 
-    def _loaded(self, name: str, module: Any) -> None:
+    def came(self, name: str, module: Any) -> None:
         self.loaded.add(name)
         for hook in self.hooks.pop(name, ()):
             _call(hook, module)
+
+
+class Cover:
+    """In place of a loader's exec_module, until the modules that are waited for are there.
+
+    Some loaders load more than one module: one of an archive, one of a finder's.
+    """
+
+    def __init__(self, finder: Finder, loader: Any) -> None:
+        self.finder, self.loader = finder, loader
+        self.original = loader.exec_module
+        self.names: set[str] = set()
+
+    def __call__(self, module: Any) -> Any:
+        """Load it, then say so."""
+        name = module.__spec__.name
+        awaited = name in self.names
+        self.names.discard(name)
+        if not self.names and vars(self.loader).get("exec_module") is self:
+            del self.loader.exec_module
+        self.original(module)
+        if awaited:
+            self.finder.came(name, module)
 
 
 def _call(hook: Hook, module: Any) -> None:

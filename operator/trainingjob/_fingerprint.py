@@ -2,11 +2,16 @@
 
 A script that divides its data by hand gives each rank a data set of its own: a subset with other
 indices, a list of other files. What a data set holds is sampled, never its samples.
+
+No code of the user's is run for it, nor any that may read a file or open one before the loader's
+workers are forked: only Python's own types, arrays and tensors in memory are looked into.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
+import sys
 from typing import Any
 
 DEEPEST = 4
@@ -15,6 +20,8 @@ WIDEST = 32
 """Attributes of one data set."""
 SAMPLES = 16
 """Entries of one list."""
+LONG = 512
+"""Characters of a text."""
 
 
 def of(dataset: Any) -> str | None:
@@ -28,23 +35,57 @@ def of(dataset: Any) -> str | None:
 
 def _look(thing: Any, seen: list[str], deep: int) -> None:
     """Write down what a value looks like."""
-    if thing is None or isinstance(thing, (bool, int, float, str)):
-        seen.append(repr(thing)[:512])
+    kind = type(thing)
+    if thing is None or kind in (bool, int, float, str):
+        seen.append(_short(thing))
         return
-    seen.append(type(thing).__qualname__)
+    seen.append(kind.__qualname__)
     if deep <= 0:
         return
-    if isinstance(thing, (list, tuple, range)):
+    if kind in (list, tuple, range):
         _look_at_list(thing, seen, deep)
-    elif hasattr(type(thing), "shape") and hasattr(type(thing), "dtype"):
-        _look_at_array(thing, seen)
-    elif isinstance(thing, dict):
+    elif kind is dict:
         seen.append(str(len(thing)))
-        for name in list(thing)[:WIDEST]:
-            seen.append(repr(name)[:512] if isinstance(name, (str, int)) else "?")
-            _look(thing[name], seen, deep - 1)
-    else:
+        for name, value in itertools.islice(thing.items(), WIDEST):
+            seen.append(_short(name) if type(name) in (str, int) else "?")
+            _look(value, seen, deep - 1)
+    elif kind in _arrays():
+        _look_at_array(thing, seen)
+    elif not hasattr(kind, "shape"):
         _look_inside(thing, seen, deep)
+
+
+def _short(thing: Any) -> str:
+    """A text is cut before it is copied: it may be a whole corpus."""
+    if type(thing) is str and len(thing) > LONG:
+        return f"{thing[:LONG]!r} {len(thing)}"
+    if type(thing) is int and thing.bit_length() > LONG:
+        return f"{thing.bit_length()} bits"
+    return repr(thing)
+
+
+def _arrays() -> list[Any]:
+    """The types of arrays that are known, and no type that is made of them."""
+    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+    return [getattr(numpy, "ndarray", None), getattr(torch, "Tensor", None)]
+
+
+def _is_near(thing: Any) -> bool:
+    """Whether its elements are plain numbers or texts in this process's memory."""
+    device: Any = getattr(thing, "device", None)
+    if hasattr(device, "type"):
+        plain = not thing.is_quantized and str(thing.layout) == "torch.strided"
+        return bool(device.type == "cpu" and plain)
+    return thing.dtype.kind in "biufcUS" and not _is_mapped(thing)
+
+
+def _is_mapped(array: Any) -> bool:
+    """Whether the array is a part of a file's map."""
+    for _ in range(DEEPEST):
+        array = getattr(array, "base", None)
+        if type(array).__name__ in ("memmap", "mmap"):
+            return True
+    return False
 
 
 def _look_at_list(thing: Any, seen: list[str], deep: int) -> None:
@@ -56,7 +97,7 @@ def _look_at_list(thing: Any, seen: list[str], deep: int) -> None:
 def _look_at_array(thing: Any, seen: list[str]) -> None:
     """A tensor or an array: its shape, and some of its elements where these are near."""
     seen.append(f"{tuple(thing.shape)} {thing.dtype}")
-    if str(getattr(thing, "device", "cpu")) != "cpu" or not len(thing.shape):
+    if not len(thing.shape) or not _is_near(thing):
         return
     for place in _places(int(thing.shape[0])):
         element = thing[place]
@@ -68,7 +109,7 @@ def _look_at_array(thing: Any, seen: list[str]) -> None:
 def _look_inside(thing: Any, seen: list[str], deep: int) -> None:
     """Any other object: its own attributes, in the order of their names."""
     held = getattr(thing, "__dict__", None)
-    if not isinstance(held, dict):
+    if type(held) is not dict:
         return
     for name in sorted(map(str, held))[:WIDEST]:
         seen.append(name)

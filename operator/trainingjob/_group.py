@@ -8,7 +8,7 @@ from typing import Any
 
 from trainingjob import _begin, _frames, _network, _thread
 from trainingjob._guard import quiet
-from trainingjob._patch import after, before, cover
+from trainingjob._patch import after, before, compiles, cover
 from trainingjob._rhythm import BEAT, clock
 from trainingjob._standing import ME
 
@@ -68,10 +68,12 @@ def _leaving(group: Any = None, *_args: Any, **_kwargs: Any) -> None:
 
 
 def _collective(original: Any, counted: int) -> Any:
-    beat, traffic = BEAT, _network.TRAFFIC
+    beat, traffic, compiling = BEAT, _network.TRAFFIC, compiles()
 
     @functools.wraps(original)
     def collective(*args: Any, **kwargs: Any) -> Any:
+        if compiling():
+            return original(*args, **kwargs)
         start = clock()
         try:
             return original(*args, **kwargs)
@@ -99,5 +101,6 @@ def _spawning(*_args: Any, **_kwargs: Any) -> None:
     ME.now.launcher = True
 
 
-OTHERS = (("jax._src.distributed", _jax),)
-"""Frameworks whose group is worth a stage; their modules are hooked when they come."""
+OTHERS = (("jax._src.distributed", _jax), ("jax.distributed", _jax))
+"""Frameworks whose group is worth a stage; their modules are hooked when they come. What users
+call may be bound, by then, from the module that defines it."""

@@ -36,6 +36,23 @@ def quiet(function: F) -> F:
     return cast("F", safe)
 
 
+def part(function: F) -> F:
+    """The same for what the reporter's own thread tells: it is tried again for each report.
+
+    What it reads is the user's, and may be half made at this moment and whole at the next.
+    """
+
+    @functools.wraps(function)
+    def safe(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:  # noqa: BLE001  (no signal handler runs in this thread)
+            debug(f"{function.__module__}.{function.__name__}: {error!r}")
+            return None
+
+    return cast("F", safe)
+
+
 def came_from_outside(error: BaseException) -> bool:
     """Whether a signal handler of the user's raised it while ours happened to run."""
     handlers = _signal_handlers()
@@ -51,10 +68,19 @@ def _signal_handlers() -> set[Any]:
     signal = sys.modules.get("signal")
     if signal is None:
         return set()
-    numbers = signal.valid_signals()
-    handlers = (getattr(signal.getsignal(number), "__code__", None) for number in numbers)
-    bound = (getattr(signal.getsignal(number), "__func__", None) for number in numbers)
-    return {*handlers, *(getattr(function, "__code__", None) for function in bound)} - {None}
+    handlers = map(signal.getsignal, signal.valid_signals())
+    return {_code(handler) for handler in handlers if callable(handler)} - {None}
+
+
+def _code(handler: Any) -> Any:
+    """Of a function, a method, a partial function or an object that can be called."""
+    for _ in range(4):
+        inner = getattr(handler, "func", None) or getattr(handler, "__func__", None)
+        if not callable(inner):
+            break
+        handler = inner
+    called = type(handler).__call__
+    return getattr(handler, "__code__", None) or getattr(called, "__code__", None)
 
 
 def debug(words: str) -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 WITH_TORCH: tuple[tuple[str, Callable[[Any], None]], ...] = (
     ("torch.optim.optimizer", _steps.watch_optimizers),
     ("torch.autograd", _steps.watch_backward),
+    ("torch.cuda.graphs", _steps.watch_graphs),
     ("torch.distributed.distributed_c10d", _group.watch),
     ("torch.multiprocessing.spawn", _group.watch_spawn),
     ("torch.utils.data.dataloader", _data.watch_loaders),

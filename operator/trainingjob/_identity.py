@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from trainingjob import _frames
+from trainingjob._guard import debug
 from trainingjob._standing import ME
 
 RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "HOROVOD_RANK", "RANK")
@@ -74,6 +75,10 @@ def is_tool() -> bool:
 def group() -> tuple[Any, Any]:
     """Rank and world size as the process group knows them."""
     dist = sys.modules.get("torch.distributed")
-    if dist is None or not dist.is_initialized():
+    try:
+        if dist is None or not dist.is_initialized():
+            return None, None
+        return dist.get_rank(), dist.get_world_size()
+    except Exception as error:  # noqa: BLE001  (it is still being imported, or half made)
+        debug(f"no group: {error!r}")
         return None, None
-    return dist.get_rank(), dist.get_world_size()

@@ -7,10 +7,11 @@ the collectives between two steps are compared with the model's: as many is as g
 from __future__ import annotations
 
 import sys
+from collections import deque
 from typing import Any, Callable
 
 from trainingjob import _frames, _thread
-from trainingjob._guard import quiet
+from trainingjob._guard import came_from_outside, part, quiet
 from trainingjob._patch import before, cover
 from trainingjob._rhythm import BEAT
 from trainingjob._standing import ME, WRAPPED
@@ -20,7 +21,9 @@ STEPS = 8
 UNSEEN = ("horovod", "mpi4py")
 """What speaks to other ranks past torch's process groups."""
 OPTIMIZERS = 64
-"""Optimizers whose parameters are counted."""
+"""Steps whose optimizers are remembered."""
+MANY = 32
+"""Tensors of a list that are looked at."""
 
 
 class Traffic:
@@ -31,18 +34,23 @@ class Traffic:
         """Since the last step."""
         self.most = 0
         """The most between two steps."""
+        self.much = False
+        """Whether as much as the model of the optimizer that stepped next was exchanged."""
         self.calls = 0
         self.before: int | None = None
         """The sequence number at the first step."""
-        self.parameters: dict[int, int] = {}
+        self.recent: deque[tuple[int, int]] = deque(maxlen=OPTIMIZERS)
+        """The optimizer of each step lately, and its parameters."""
 
     def passed(self, args: tuple[Any, ...], kwargs: dict[str, Any], counted: int) -> None:
         """A collective is over."""
         self.calls += counted
         try:
             self.elements += max(map(_elements, (*args[:2], *kwargs.values())), default=0) or 1
-        except Exception:  # noqa: BLE001  (arguments of the user's, right or wrong)
-            self.elements += 1
+        except Exception as error:
+            if came_from_outside(error):
+                raise
+            self.elements += 1  # arguments of the user's, right or wrong
 
 
 TRAFFIC = Traffic()
@@ -50,25 +58,45 @@ TRAFFIC = Traffic()
 
 def _elements(value: Any) -> int:
     if isinstance(value, (list, tuple)):
-        return sum(map(_elements, value))
+        first = [_elements(part) for part in value[:MANY]]
+        return sum(first) if len(value) <= MANY else len(value) * max(first)
     numel = getattr(value, "numel", None)
-    return int(numel()) if numel is not None else 0
+    count = numel() if numel is not None else 0
+    # a size that is still open stays so: as a number it would be one for all
+    return count if type(count) is int else 0
 
 
 def stepped(optimizer: Any) -> None:
     """A step ends what was exchanged for it."""
+    parameters = _parameters(optimizer)
+    TRAFFIC.recent.append((id(optimizer), parameters))
     if TRAFFIC.elements:
+        TRAFFIC.much = TRAFFIC.much or 2 * TRAFFIC.elements >= parameters
         TRAFFIC.most = max(TRAFFIC.most, TRAFFIC.elements)
         TRAFFIC.elements = 0
-    known = TRAFFIC.parameters
-    if id(optimizer) not in known and len(known) < OPTIMIZERS:
-        groups = optimizer.param_groups
-        known[id(optimizer)] = sum(p.numel() for group in groups for p in group["params"])
+
+
+def _parameters(optimizer: Any) -> int:
+    """Counted anew only for another optimizer than the last, and where one may have come."""
+    groups = optimizer.param_groups
+    key = (id(optimizer), sum(len(group["params"]) for group in groups))
+    if Counted.key != key:
+        Counted.key = key
+        Counted.number = sum(p.numel() for group in groups for p in group["params"])
+    return Counted.number
+
+
+class Counted:
+    """The parameters of the optimizer that stepped last."""
+
+    key = (0, 0)
+    number = 0
 
 
 def begins() -> None:
     """The first step is done: what was exchanged until then was set-up."""
     TRAFFIC.elements = TRAFFIC.most = TRAFFIC.calls = 0
+    TRAFFIC.much = False
     TRAFFIC.before = sequence()
 
 
@@ -82,12 +110,13 @@ def sequence() -> int | None:
     return sum(int(group._get_sequence_number_for_group()) for group in list(groups))
 
 
-@quiet
+@part
 def told() -> dict[str, Any]:
     """This part of the report."""
     count = _quiet_sequence()
-    total = sum(TRAFFIC.parameters.values())
-    network = {"exchange": _exchange(total, count)}
+    optimizers = dict(list(TRAFFIC.recent))
+    total = sum(optimizers.values())
+    network = {"exchange": _exchange(len(optimizers), count)}
     if ME.now.wrapper:
         network["wrapper"] = ME.now.wrapper
     if total:
@@ -102,16 +131,19 @@ def _quiet_sequence() -> int | None:
         return None
 
 
-def _exchange(parameters: int, count: int | None) -> Any:
+def _exchange(optimizers: int, count: int | None) -> Any:
     if ME.now.wrapper:
         return "wrapped"
-    if parameters and 2 * TRAFFIC.most >= parameters:
+    if TRAFFIC.much:
         return "much"
     if BEAT.steps < STEPS or any(name in sys.modules for name in UNSEEN):
         return "unknown"
     if (count or 0) - (TRAFFIC.before or 0) > TRAFFIC.calls:
         return "unknown"
-    return "little" if TRAFFIC.most or TRAFFIC.elements else "none"
+    if not (TRAFFIC.most or TRAFFIC.elements):
+        return "none"
+    # what was exchanged for which of several models cannot be told
+    return "little" if optimizers == 1 else "unknown"
 
 
 def _wraps(name: str, label: str = "") -> Callable[[Any], None]:

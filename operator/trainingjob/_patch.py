@@ -36,13 +36,26 @@ def _near(holder: Any, original: Any) -> list[Any]:
     return [module for module in found if hasattr(module, "__dict__")]
 
 
+def compiles() -> Callable[[], bool]:
+    """Torch's own word for it: torch.compile knows that it is true, and traces no cover."""
+    compiler = getattr(sys.modules.get("torch"), "compiler", None)
+    return getattr(compiler, "is_compiling", None) or _never
+
+
+def _never() -> bool:
+    return False
+
+
 def before(call: Before) -> Callable[[Any], Any]:
     """A cover that is told of a call, with its arguments, before it is made."""
 
     def make(original: Any) -> Any:
+        compiling = compiles()
+
         @functools.wraps(original)
         def covered(*args: Any, **kwargs: Any) -> Any:
-            call(*args, **kwargs)
+            if not compiling():
+                call(*args, **kwargs)
             return original(*args, **kwargs)
 
         return covered
@@ -54,8 +67,12 @@ def after(call: Before) -> Callable[[Any], Any]:
     """A cover that is told of a call that came back."""
 
     def make(original: Any) -> Any:
+        compiling = compiles()
+
         @functools.wraps(original)
         def covered(*args: Any, **kwargs: Any) -> Any:
+            if compiling():
+                return original(*args, **kwargs)
             result = original(*args, **kwargs)
             call(*args, **kwargs)
             return result

@@ -22,12 +22,11 @@ class Rhythm:
     """Counts the beats of one process."""
 
     __slots__ = (
-        "backwards", "data", "last", "longest", "mark", "own", "points", "recent", "steps",
+        "data", "last", "longest", "mark", "own", "points", "recent", "steps",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.steps = 0
-        self.backwards = 0
         self.last = clock()
         """The last sign of progress."""
         self.longest = 0.0
@@ -64,12 +63,12 @@ class Rhythm:
 
     def backward(self, now: float) -> None:
         """Backward begins: from here on, the others may be waited for."""
-        self.backwards += 1
         if self.mark is not None:
             self.own += now - self.mark
 
     def came_back(self, now: float) -> None:
-        """Backward is over."""
+        """Backward is over: with many of them to one step, it is all that moves."""
+        self.sign(now)
         if self.mark is not None:
             self.mark = now
 

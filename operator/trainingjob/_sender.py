@@ -22,6 +22,10 @@ MOST = 16_384
 ANSWER = 4_096
 """Bytes of an answer that are read; it is one number."""
 LONGEST_WAIT = 3600.0
+ERRORS = (
+    OSError, http.client.HTTPException, ValueError, KeyError, TypeError, RecursionError,
+)  # fmt: skip
+"""Of the network, and of an answer that is none: something else listens there."""
 
 
 class Outcome:
@@ -53,7 +57,7 @@ class Sender:
             return _outcome(
                 response.status, response.getheader("Retry-After"), response.read(ANSWER)
             )
-        except (OSError, http.client.HTTPException, ValueError) as error:
+        except ERRORS as error:
             debug(f"not sent: {error!r}")
             self.address = None
             return Outcome(heard=False)

@@ -7,22 +7,22 @@ from typing import Any
 
 from trainingjob import _checksum, _device, _frames, _network, _thread
 from trainingjob._guard import quiet
-from trainingjob._patch import after, cover
+from trainingjob._patch import after, before, compiles, cover
 from trainingjob._rhythm import BEAT, clock
 from trainingjob._standing import ME, STEPPING
 
 
-class Seen:
-    """The optimizer that stepped last, and after which backward pass."""
+class Steps:
+    """Whether a step has begun since the last one was counted."""
 
-    optimizer: Any = None
-    backwards = -1
+    begun = True
 
 
 def watch_optimizers(module: Any) -> None:
     """Torch's own hook for every optimizer; before torch 2.0, a cover of what wraps all steps."""
     register = getattr(module, "register_optimizer_step_post_hook", None)
     if register is not None:
+        module.register_optimizer_step_pre_hook(_begins)
         register(stepped)
     else:
         cover(module.Optimizer, "__init__", after(_made))
@@ -30,20 +30,25 @@ def watch_optimizers(module: Any) -> None:
 
 @quiet
 def _made(optimizer: Any, *_args: Any, **_kwargs: Any) -> None:
-    cover(type(optimizer), "step", after(lambda self, *args, **kwargs: stepped(self, args, kwargs)))
+    step = after(lambda self, *args, **kwargs: stepped(self, args, kwargs))
+    cover(type(optimizer), "step", lambda original: step(before(_begins)(original)))
+
+
+def _begins(*_args: Any, **_kwargs: Any) -> None:
+    Steps.begun = True
 
 
 @quiet
 def stepped(optimizer: Any, _args: Any, _kwargs: Any) -> None:
-    """A step is done. One that calls its parent's step is one, not two."""
-    me = ME.now
+    """A step is done. One that calls another, of its parent or of what it wraps, is no second."""
+    me, now = ME.now, clock()
     if not me.on:
         return
-    backwards = BEAT.backwards
-    if Seen.optimizer == id(optimizer) and Seen.backwards == backwards and backwards:
+    BEAT.sign(now)
+    if not Steps.begun:
         return
-    Seen.optimizer, Seen.backwards = id(optimizer), backwards
-    BEAT.step(clock())
+    Steps.begun = False
+    BEAT.step(now)
     _network.stepped(optimizer)
     if STEPPING not in me.reached:
         _first(optimizer)
@@ -60,15 +65,27 @@ def _first(optimizer: Any) -> None:
 
 
 def watch_backward(module: Any) -> None:
-    """`torch.autograd.backward`, which every tensor's backward calls."""
+    """`torch.autograd.backward`, which every tensor's backward calls, and what stands for it."""
     cover(module, "backward", _backward)
+    cover(module, "grad", _backward)
+
+
+def watch_graphs(module: Any) -> None:
+    """CUDA graphs: a recorded step is replayed, and no optimizer is seen to step."""
+    cover(module.CUDAGraph, "replay", after(_replayed))
+
+
+def _replayed(*_args: Any, **_kwargs: Any) -> None:
+    BEAT.sign(clock())
 
 
 def _backward(original: Any) -> Any:
-    beat = BEAT
+    beat, compiling = BEAT, compiles()
 
     @functools.wraps(original)
     def backward(*args: Any, **kwargs: Any) -> Any:
+        if compiling():
+            return original(*args, **kwargs)
         beat.backward(clock())
         try:
             return original(*args, **kwargs)

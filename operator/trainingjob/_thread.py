@@ -8,13 +8,14 @@ at any moment finds nothing held.
 from __future__ import annotations
 
 import os
-import queue
 import random
 import signal
-import threading
 import time
+from _queue import Empty, SimpleQueue  # those of queue may be replaced by gevent
+from _thread import get_native_id
 
 from trainingjob import _identity, _wire
+from trainingjob._finder import sleep, start_new_thread
 from trainingjob._frames import main_stack
 from trainingjob._guard import debug, quiet
 from trainingjob._sender import Outcome, Sender, encode
@@ -44,16 +45,19 @@ class Reporter:
 
     def __init__(self, url: str) -> None:
         self.sender = Sender(url)
-        self.calls: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self.done: queue.SimpleQueue[bool] = queue.SimpleQueue()
+        self.calls: SimpleQueue[str] = SimpleQueue()
+        self.done: SimpleQueue[bool] = SimpleQueue()
         self.interval = max(1.0, (ME.now.world or 1) / LARGE)
         self.failures = 0
         self.heard = 0
         self.not_before = 0.0
         """Until then, news wait; only an exception and the end do not."""
-        threading.Thread(target=self._run, name="trainingjob-reporter", daemon=True).start()
+        # not one of threading's: programs that join all of those would wait for this one
+        start_new_thread(self._run, ())
 
     def _run(self) -> None:
+        if get_native_id() == os.getpid():  # no thread, but a piece of the user's main thread
+            return
         signal.pthread_sigmask(signal.SIG_BLOCK, OTHERS_SIGNALS)
         me = ME.now
         try:
@@ -118,10 +122,10 @@ class Reporter:
             left = until - time.monotonic()
             try:
                 call = self.calls.get(timeout=left) if left > 0 else self.calls.get_nowait()
-            except queue.Empty:
+            except Empty:
                 return False
             if call == "urgent":
-                time.sleep(self._spread(LAST_SPREAD))
+                sleep(self._spread(LAST_SPREAD))
                 return True
             soon = time.monotonic() + self._spread(self.interval / 5)
             until = min(until, max(soon, self.not_before))
@@ -133,7 +137,7 @@ class Reporter:
         self.calls.put("urgent")
         try:
             self.done.get(timeout=seconds)
-        except queue.Empty:
+        except Empty:
             debug("the last report was not heard in time")
 
     def is_worth_a_word(self) -> bool:

@@ -6,6 +6,7 @@ import math
 import re
 
 from trainingjob import _begin, _frames, _standing, _thread
+from trainingjob._guard import came_from_outside
 from trainingjob._rhythm import BEAT, TALE, clock
 from trainingjob._standing import ME
 
@@ -54,8 +55,10 @@ def _number(value: object) -> float | str | None:
         return None
     try:
         number = float(value)  # type: ignore[arg-type]
-    except Exception:  # noqa: BLE001  (whatever a foreign type raises: it is no number)
-        return None
+    except Exception as error:
+        if came_from_outside(error):
+            raise
+        return None  # whatever a foreign type raises: it is no number
     if math.isfinite(number):
         return number
     return "NaN" if math.isnan(number) else ("Infinity" if number > 0 else "-Infinity")

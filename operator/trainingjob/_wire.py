@@ -8,7 +8,7 @@ from typing import Any
 
 from trainingjob import _frames, _identity, _network, _waits
 from trainingjob._data import DATA
-from trainingjob._guard import quiet
+from trainingjob._guard import part
 from trainingjob._rhythm import BEAT, TALE
 from trainingjob._standing import ENDED, ME
 
@@ -52,14 +52,14 @@ class Last:
 
 def report() -> dict[str, Any]:
     """Everything; a part that cannot be told at this moment is left out."""
-    parts = (_who, _where, _beat, _used, _stack, _division, _network.told, _end)
+    every = (_who, _where, _beat, _used, _stack, _division, _network.told, _end)
     told: dict[str, Any] = {"version": 1}
-    for part in parts:
-        told.update(part() or {})
+    for tell in every:
+        told.update(tell() or {})
     return {name: value for name, value in told.items() if value is not None}
 
 
-@quiet
+@part
 def _who() -> dict[str, Any]:
     me = ME.now
     rank, world = _identity.group()
@@ -87,7 +87,7 @@ def _where() -> dict[str, Any]:
     }
 
 
-@quiet
+@part
 def _beat() -> dict[str, Any]:
     now = time.monotonic()
     own, data = BEAT.shares()
@@ -102,19 +102,19 @@ def _beat() -> dict[str, Any]:
     }
 
 
-@quiet
+@part
 def _used() -> dict[str, Any]:
     before, Last.meter = Last.meter, Meter()
     return Last.meter.since(before)
 
 
-@quiet
+@part
 def _stack() -> dict[str, Any]:
     stack = _frames.main_stack()
     return {"frames": _frames.frames(stack), "waitsIn": _waits.waits_in(stack)}
 
 
-@quiet
+@part
 def _division() -> dict[str, Any]:
     return {"data": DATA.told()}
 
