@@ -163,8 +163,8 @@ def test_others_wait_in_backward_for_one_that_sleeps(torch_pod: Pod, operator: C
 def test_others_wait_for_one_that_does_not_wrap(torch_pod: Pod, operator: Collector) -> None:
     script = TRAINS.replace("    model = D", "    time.sleep(1000 if RANK else 0)\n    model = D")
     torch_pod.group(script)
-    victim = operator.wait(lambda report: report.rank == 0 and report.waits_in)
-    assert (victim.stage, victim.waits_in) == (Stage.WRAPPED, "wrap")
+    victim = operator.wait(lambda report: report.rank == 0 and report.waits_in == "wrap")
+    assert victim.stage is Stage.WRAPPED
 
 
 def test_a_stopped_process_is_silent(torch_pod: Pod, operator: Collector) -> None:
@@ -478,7 +478,7 @@ def test_every_wrapper_is_known(torch_pod: Pod) -> None:
         + """
     import importlib
     dist.init_process_group("gloo", world_size=1, rank=0)
-    from trainingjob._standing import ME
+    from _trainingjob._standing import ME
     from torch.distributed.fsdp import FullyShardedDataParallel
     from torch.distributed.optim import ZeroRedundancyOptimizer
     from torch.distributed.device_mesh import init_device_mesh
@@ -566,7 +566,7 @@ def test_whose_sampler_it_is(torch_pod: Pod) -> None:
     script = (
         PARTS
         + """
-    from trainingjob._data import DATA
+    from _trainingjob._data import DATA
     class Shard:
         def __init__(self, batch_sampler, num_processes, process_index):
             self.num_processes, self.process_index = num_processes, process_index
