@@ -1,4 +1,4 @@
-"""Paces and pauses: what the executor remembers between two looks at a job."""
+"""Pauses: what the executor remembers of refusals between two looks at a job."""
 
 from dataclasses import replace
 
@@ -6,7 +6,6 @@ import pytest
 
 from builders import UID, a_job
 from trainingjobs.cluster.backoff import Backoff
-from trainingjobs.cluster.pace import GAP_SECONDS, SETTLE_SECONDS, Pace
 from trainingjobs.cluster.refusals import Refusals
 from trainingjobs.model.observed import Problem, Trouble
 
@@ -79,33 +78,3 @@ def test_success_forgets_refusals(clock: Clock) -> None:
     known.note(job, PROBLEMS)
     known.forget(UID)
     assert known.standing(job) == ()
-
-
-def test_a_change_that_comes_alone_waits_a_moment(clock: Clock) -> None:
-    pace = Pace(clock)
-    assert pace.seconds_left(UID) is None
-    assert pace.must_wait(UID)
-    clock.now += SETTLE_SECONDS
-    assert not pace.must_wait(UID)
-
-
-def test_changes_that_come_together_are_written_together(clock: Clock) -> None:
-    pace, writes = Pace(clock), 0
-    for _ in range(500):
-        clock.now += 0.01
-        if not pace.must_wait(UID):
-            pace.wrote(UID)
-            writes += 1
-    assert writes == 3
-    assert pace.must_wait(UID)
-    assert (pace.seconds_left(UID) or 0) <= GAP_SECONDS
-
-
-def test_what_came_to_rest_does_not_wait(clock: Clock) -> None:
-    pace = Pace(clock)
-    pace.must_wait(UID)
-    pace.settled(UID)
-    assert pace.seconds_left(UID) is None
-    pace.wrote(UID)
-    pace.forget(UID)
-    assert pace.must_wait(UID)

@@ -48,6 +48,17 @@ def test_those_that_come_together_are_told_once_in_a_gap(
     assert clock.pace.seconds_left(JOB) is None
 
 
+def test_five_hundred_pods_that_become_ready_are_a_few_writes(clock: Clock) -> None:
+    writes = 0
+    for _ in range(500):
+        clock.now += 0.01
+        if not clock.pace.must_wait(JOB, Haste.WORDS):
+            clock.pace.wrote(JOB)
+            writes += 1
+    assert writes == 3
+    assert clock.pace.must_wait(JOB, Haste.WORDS)
+
+
 def test_words_that_come_while_numbers_wait_are_told_sooner(clock: Clock) -> None:
     clock.pace.wrote(JOB)
     assert clock.pace.must_wait(JOB, Haste.NUMBERS)
