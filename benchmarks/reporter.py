@@ -27,7 +27,7 @@ from pathlib import Path
 from shutil import copy
 from typing import Any
 
-SOURCE = Path(__file__).parents[1] / "operator" / "trainingjob"
+SOURCE = Path(__file__).parents[1] / "operator" / "_trainingjob"
 INTERVAL = 5.0
 """Seconds between two reports of one process, at least."""
 MODELS = {"tiny": 16, "small": 128, "medium": 512}
@@ -67,10 +67,10 @@ def mounted() -> Iterator[Path]:
     """The reporter's files as a pod has them."""
     with tempfile.TemporaryDirectory() as folder:
         code = Path(folder)
-        (code / "trainingjob").mkdir()
+        (code / "_trainingjob").mkdir()
         for file in SOURCE.glob("*.py"):
-            copy(file, code / "trainingjob" / file.name)
-        (code / "trainingjob" / "_sitecustomize.py").rename(code / "sitecustomize.py")
+            copy(file, code / "_trainingjob" / file.name)
+        (code / "_trainingjob" / "_sitecustomize.py").rename(code / "sitecustomize.py")
         yield code
 
 
@@ -133,7 +133,7 @@ def one_training(width: int, blocks: int) -> dict[str, Any]:
 
 def one_report() -> float:
     """CPU seconds of making and sending a report."""
-    reporter = importlib.import_module("trainingjob._thread").LINE.reporter
+    reporter = importlib.import_module("_trainingjob._thread").LINE.reporter
     taken = []
     for _ in range(50):
         began = time.thread_time()

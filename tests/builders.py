@@ -17,7 +17,7 @@ SITE = Site(domain=DOMAIN)
 REPORTING = Site(
     domain=DOMAIN,
     report_url="http://operator.system:8081/api/v1/reports",
-    reporter={"sitecustomize.py": "import trainingjob\n", "trainingjob/__init__.py": "# ours\n"},
+    reporter={"sitecustomize.py": "# ours\n", "public/trainingjob/__init__.py": "# told\n"},
 )
 """An operator that calls the roll."""
 UID = "6f6c1f0e-0000-4000-8000-000000000001"

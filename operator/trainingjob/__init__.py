@@ -2,7 +2,7 @@
 
 The package comes with the pod, so nothing has to be installed. Where it is on the path but no
 operator listens, `report` does nothing. Where it is not on the path (outside of the cluster,
-`python -I`, `rollCall: Disabled`) a script that should run there as well says:
+`python -I` or `-S`, `rollCall: Disabled`) a script that should run there as well says:
 
     try:
         import trainingjob
@@ -33,8 +33,18 @@ def report(
     if not os.environ.get("TRAININGJOB_REPORT_URL"):
         return
     try:
-        from trainingjob import _told
+        from _trainingjob import _told
 
         _told.tell(step, total, epoch, words)
-    except Exception:  # noqa: BLE001, S110  (a report is never a reason to stop training)
-        pass
+    except Exception as error:  # noqa: BLE001  (a report is never a reason to stop training)
+        _raise_what_is_the_users(error)
+
+
+def _raise_what_is_the_users(error: Exception) -> None:
+    """A signal handler may have raised it while ours happened to run."""
+    try:
+        from _trainingjob._guard import came_from_outside
+    except Exception:  # noqa: BLE001  (ours is not there, or too new for this Python)
+        return
+    if came_from_outside(error):
+        raise error

@@ -12,12 +12,15 @@ from trainingjobs.settings import Settings
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A reporter that is found before the real one, and fails when it is imported."""
-    folder = tmp_path / "trainingjob"
+    folder = tmp_path / "_trainingjob"
     folder.mkdir()
+    (tmp_path / "trainingjob").mkdir()
+    (tmp_path / "trainingjob" / "__init__.py").write_text("raise SystemExit  # told")
     for name in ("__init__.py", "_wire.py", "_sitecustomize.py"):
         (folder / name).write_text(f"raise SystemExit  # {name}, café\n", encoding="utf-8")
     (folder / "notes.txt").write_text("no code")
-    monkeypatch.delitem(sys.modules, "trainingjob", raising=False)
+    for name in ("trainingjob", "_trainingjob"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.syspath_prepend(tmp_path)
     return folder
 
@@ -26,8 +29,9 @@ def test_pods_get_the_package_and_what_starts_it(package: Path) -> None:
     found = reporter.reporter()
     assert set(found) == {
         "sitecustomize.py",
-        "trainingjob/__init__.py",
-        "trainingjob/_wire.py",
+        "_trainingjob/__init__.py",
+        "_trainingjob/_wire.py",
+        "public/trainingjob/__init__.py",
     }
     assert found["sitecustomize.py"] == (package / "_sitecustomize.py").read_text(encoding="utf-8")
 
@@ -43,4 +47,5 @@ def test_the_site_is_what_the_settings_say(package: Path) -> None:
 
 def test_an_operator_without_a_reporter_has_no_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reporter, "PACKAGE", "no_such_package")
+    monkeypatch.setattr(reporter, "PUBLIC", "no_such_package")
     assert reporter.reporter() == {}

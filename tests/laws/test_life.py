@@ -64,7 +64,7 @@ class Life(Weather):
     @rule(version=st.sampled_from(["# ours\n", "# newer\n"]))
     def upgrade(self, version: str) -> None:
         """Another version of the operator goes on: its pods report with other files."""
-        reporter = {**REPORTING.reporter, "trainingjob/__init__.py": version}
+        reporter = {**REPORTING.reporter, "public/trainingjob/__init__.py": version}
         self.world.site = replace(REPORTING, reporter=reporter)
 
     @rule()

@@ -55,11 +55,11 @@ def test_the_trainer_gets_the_files_a_token_and_where_to_report() -> None:
                         "name": name,
                         "optional": True,
                         "items": [
-                            {"key": "sitecustomize.py", "path": "code/sitecustomize.py"},
                             {
-                                "key": "trainingjob.__init__.py",
-                                "path": "code/trainingjob/__init__.py",
+                                "key": "public.trainingjob.__init__.py",
+                                "path": "public/trainingjob/__init__.py",
                             },
+                            {"key": "sitecustomize.py", "path": "code/sitecustomize.py"},
                         ],
                     }
                 },
@@ -90,7 +90,7 @@ def test_the_config_map_holds_what_the_pods_mount() -> None:
     assert found["metadata"]["ownerReferences"][0]["uid"] == UID
     assert found["data"] == {
         "sitecustomize.py": REPORTING.reporter["sitecustomize.py"],
-        "trainingjob.__init__.py": REPORTING.reporter["trainingjob/__init__.py"],
+        "public.trainingjob.__init__.py": REPORTING.reporter["public/trainingjob/__init__.py"],
     }
 
 

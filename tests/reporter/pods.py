@@ -14,16 +14,15 @@ from pathlib import Path
 
 PYTHON = str(Path(sys.executable).resolve())
 """Not the one of the virtual environment, on whose path the reporter lies anyway."""
-SOURCE = Path(__file__).parents[2] / "operator" / "trainingjob"
+SOURCE = Path(__file__).parents[2] / "operator"
 
 
 def mount(folder: Path) -> Path:
     """The files of the reporter, as the pod has them."""
-    code = folder / "code"
-    (code / "trainingjob").mkdir(parents=True)
-    for file in SOURCE.glob("*.py"):
-        shutil.copy(file, code / "trainingjob" / file.name)
-    (code / "trainingjob" / "_sitecustomize.py").rename(code / "sitecustomize.py")
+    code, python = folder / "code", shutil.ignore_patterns("__pycache__")
+    shutil.copytree(SOURCE / "_trainingjob", code / "_trainingjob", ignore=python)
+    shutil.copytree(SOURCE / "trainingjob", folder / "public" / "trainingjob", ignore=python)
+    (code / "_trainingjob" / "_sitecustomize.py").rename(code / "sitecustomize.py")
     return code
 
 

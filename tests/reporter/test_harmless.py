@@ -1,7 +1,10 @@
 """What a user's program may be made of, and how nothing of the reporter's may touch it."""
 
 import functools
+import re
+import shutil
 import signal
+import subprocess
 import sys
 import tracemalloc
 import zipfile
@@ -11,13 +14,13 @@ from typing import Any
 
 import pytest
 
-import trainingjob._begin  # noqa: F401  (its parts need each other, and this is the door)
+import _trainingjob._begin  # noqa: F401  (its parts need each other, and this is the door)
+from _trainingjob import _data, _division, _fingerprint, _guard, _identity, _network, _steps, _told
+from _trainingjob._finder import Finder
+from _trainingjob._rhythm import BEAT
+from _trainingjob._standing import ME
 from reporter.collector import Answering, Collector
-from reporter.pods import Pod, end
-from trainingjob import _data, _division, _fingerprint, _guard, _identity, _network, _steps, _told
-from trainingjob._finder import Finder
-from trainingjob._rhythm import BEAT
-from trainingjob._standing import ME
+from reporter.pods import SOURCE, Pod, end
 
 
 class Touched(Exception):  # noqa: N818  (it is an event)
@@ -274,7 +277,7 @@ def test_an_answer_that_is_none_is_not_an_answer(
     pod.script("""
         import time, trainingjob
         trainingjob.report(step=1)
-        from trainingjob import _thread
+        from _trainingjob import _thread
         reporter = _thread.LINE.reporter
         while not (reporter.failures or reporter.heard):
             time.sleep(0.01)
@@ -324,3 +327,40 @@ def test_threads_that_are_none_stop_no_signal(pod: Pod) -> None:
         print(signal.pthread_sigmask(signal.SIG_BLOCK, ()))
     """)
     assert end(pod.start(), 30) == (0, "set()\n", "")
+
+
+def test_a_module_of_the_users_has_the_name(pod: Pod, operator: Collector) -> None:
+    pod.script("WORD = 'mine'", "trainingjob.py")
+    pod.script("import trainingjob; print(trainingjob.WORD)")
+    assert end(pod.start()) == (0, "mine\n", "")
+    (pod.work / "trainingjob.py").unlink()
+    pod.script("import trainingjob; trainingjob.report(step=1)")
+    assert end(pod.start()) == (0, "", "")
+    assert operator.heard[-1].report.lines.step == "train.py:1"
+
+
+def test_what_a_rank_starts_is_no_rank_and_its_failure_no_failure(
+    pod: Pod, operator: Collector
+) -> None:
+    pod.script("import trainingjob; trainingjob.report(step=1); 1 / 0", "probe.py")
+    pod.script("""
+        import os, subprocess, sys, trainingjob
+        trainingjob.report(step=1)
+        subprocess.run([sys.executable, "probe.py"], stderr=subprocess.DEVNULL)
+        other = {**os.environ, "RANK": "2"}
+        subprocess.run([sys.executable, "probe.py"], env=other, stderr=subprocess.DEVNULL)
+    """)
+    parent = pod.start(RANK="1", WORLD_SIZE="3", TORCHELASTIC_RUN_ID="x")
+    assert end(parent) == (0, "", "")
+    said = [one for one in operator.last().values() if one.pid != parent.pid]
+    assert {(one.rank, one.error is None) for one in said} == {(None, True), (2, False)}
+
+
+def test_any_python_can_read_what_starts_first() -> None:
+    """One that is too old for us says nothing: neither an error, nor anything at all."""
+    text = (SOURCE / "_trainingjob" / "_sitecustomize.py").read_text()
+    assert not re.search(r"__future__|->|\bf\"|: (str|int|Any)\b|:=|nonlocal", text)
+    assert text.isascii()
+    for python in filter(None, map(shutil.which, ("python2.7", "python3.6", "python3.7"))):
+        code = subprocess.run([python, "-c", f"compile({text!r}, 'x', 'exec')"], check=False)
+        assert code.returncode in (0, 127), "a shim of a Python that is not there says 127"

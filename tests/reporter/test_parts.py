@@ -9,11 +9,20 @@ from typing import Any
 
 import pytest
 
-from trainingjob import _division, _fingerprint, _frames, _guard, _identity, _patch, _sender, _waits
-from trainingjob._finder import Finder
-from trainingjob._network import TRAFFIC, Traffic
-from trainingjob._rhythm import Rhythm
-from trainingjob._standing import ENDED, SHARDED, STEPPING, WRAPPED, Standing
+from _trainingjob import (
+    _division,
+    _fingerprint,
+    _frames,
+    _guard,
+    _identity,
+    _patch,
+    _sender,
+    _waits,
+)
+from _trainingjob._finder import Finder
+from _trainingjob._network import TRAFFIC, Traffic
+from _trainingjob._rhythm import Rhythm
+from _trainingjob._standing import ENDED, SHARDED, STEPPING, WRAPPED, Standing
 from trainingjobs.model.report import MAX_BODY, MAX_FRAMES
 
 USER = ("/app/train.py", 12, "main", "__main__")
@@ -167,7 +176,7 @@ def test_a_copy_from_the_gpu_waits_only_where_there_is_one(monkeypatch: pytest.M
         (f"{TORCH}/nn/module.py", "torch.nn.module", False),
         ("/venv/lib/python3.12/site-packages/x/y.py", "x.y", False),
         (_frames.STDLIB + "threading.py", "threading", False),
-        (_guard.HERE + "_thread.py", "trainingjob._thread", False),
+        (_guard.HERE + "_thread.py", "_trainingjob._thread", False),
     ],
 )
 def test_whose_frame_it_is(file: str, module: str, user: bool) -> None:

@@ -9,7 +9,9 @@ from pathlib import Path
 from trainingjobs.model.site import Site
 from trainingjobs.settings import Settings
 
-PACKAGE = "trainingjob"
+PACKAGE = "_trainingjob"
+PUBLIC = "trainingjob"
+"""What users import: behind all else on the path, for a module of theirs may have that name."""
 _START = "_sitecustomize.py"
 """Runs when an interpreter starts; under its real name it would do so in this checkout as well."""
 
@@ -21,11 +23,16 @@ def site(settings: Settings) -> Site:
 
 def reporter() -> dict[str, str]:
     """The reporter's files by their path in the pods."""
-    spec = find_spec(PACKAGE)
+    own = {_path(file.name): file for file in _files(PACKAGE)}
+    told = {f"public/{PUBLIC}/{file.name}": file for file in _files(PUBLIC)}
+    return {path: file.read_text(encoding="utf-8") for path, file in (own | told).items()}
+
+
+def _files(package: str) -> list[Path]:
+    spec = find_spec(package)
     if spec is None or spec.origin is None:
-        return {}
-    files = sorted(Path(spec.origin).parent.glob("*.py"))
-    return {_path(file.name): file.read_text(encoding="utf-8") for file in files}
+        return []
+    return sorted(Path(spec.origin).parent.glob("*.py"))
 
 
 def _path(name: str) -> str:

@@ -65,11 +65,16 @@ def _meets(path: str) -> bool:
 
 
 def _volume(config_map: str, reporter: Mapping[str, str]) -> Manifest:
-    items = [{"key": _key(path), "path": f"code/{path}"} for path in sorted(reporter)]
+    items = [{"key": _key(path), "path": _place(path)} for path in sorted(reporter)]
     code = {"name": config_map, "optional": True, "items": items}
     token = {"audience": labels.AUDIENCE, "expirationSeconds": TOKEN_SECONDS, "path": "token"}
     sources = [{"configMap": code}, {"serviceAccountToken": token}]
     return {"name": VOLUME, "projected": {"sources": sources}}
+
+
+def _place(path: str) -> str:
+    """Ours are on PYTHONPATH, before all else; what users import is put behind all else."""
+    return path if path.startswith("public/") else f"code/{path}"
 
 
 def _key(path: str) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import re
 
-from trainingjob import _begin, _frames, _standing, _thread
-from trainingjob._guard import came_from_outside
-from trainingjob._rhythm import BEAT, TALE, clock
-from trainingjob._standing import ME
+from _trainingjob import _begin, _frames, _standing, _thread
+from _trainingjob._guard import came_from_outside
+from _trainingjob._rhythm import BEAT, TALE, clock
+from _trainingjob._standing import ME
 
 METRIC = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]{0,62}")
 METRICS = 16

@@ -7,10 +7,10 @@ own `exec_module` is covered for that one call, so loaders, specs and modules st
 
 from __future__ import annotations
 
+import _thread
 import os
 import sys
-from _thread import start_new_thread  # before gevent or eventlet put theirs in its place
-from time import sleep
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes longer to load than all of this
@@ -18,7 +18,6 @@ if TYPE_CHECKING:  # typing takes longer to load than all of this
 
     Hook = Callable[[Any], None]
 
-__all__ = ["FINDER", "Finder", "install", "sleep", "start_new_thread"]
 FRAMEWORKS = ("torch", "tensorflow", "jax", "mpi4py", "horovod")
 
 
@@ -97,40 +96,32 @@ def _call(hook: Hook, module: Any) -> None:
 
 
 FINDER = Finder()
+start_new_thread, sleep = vars(sys).get("_trainingjob_raw", (_thread.start_new_thread, time.sleep))
+"""As they were when Python started."""
 
 
-def install() -> None:
-    """Begin to wait; called by sitecustomize in every process of the container."""
-    sys.meta_path.insert(0, FINDER)
+def install(waiting: Any) -> Finder:
+    """Begin to wait, in place of the finder that waited for the first framework."""
+    sys.meta_path[sys.meta_path.index(waiting)] = FINDER
     for name in FRAMEWORKS:
         FINDER.wait(name, _begin)
-    sys.excepthook = Early(sys.excepthook)
+    return FINDER
 
 
 def _begin(_module: Any) -> None:
-    from trainingjob import _begin as beginning
+    from _trainingjob import _begin as beginning
 
     beginning.begin()
 
 
-class Early:
-    """The hook for an exception before any framework is there: a missing module, a missing file."""
+def early(previous: Any) -> Any:
+    """The hook for an exception of now, if the process is the one that the container is for."""
+    if "_trainingjob._begin" in sys.modules or not _is_main_program():
+        return previous
+    _begin(None)
+    from _trainingjob import _ends
 
-    def __init__(self, previous: Any) -> None:
-        self.previous = previous
-
-    def __call__(self, kind: Any, value: Any, trace: Any) -> None:
-        """Report it if this process is the one that the container is there for."""
-        hook = self.previous
-        try:
-            if "trainingjob._begin" not in sys.modules and _is_main_program():
-                _begin(None)
-                from trainingjob import _ends
-
-                hook = _ends.Hook(self.previous)
-        except Exception:  # noqa: BLE001, S110  (the user's exception is what counts)
-            pass
-        hook(kind, value, trace)
+    return _ends.Hook(previous)
 
 
 def _is_main_program() -> bool:

@@ -6,12 +6,15 @@ import os
 import sys
 from typing import Any
 
-from trainingjob import _frames
-from trainingjob._guard import debug
-from trainingjob._standing import ME
+from _trainingjob import _frames
+from _trainingjob._guard import debug
+from _trainingjob._standing import ME
 
 RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "HOROVOD_RANK", "RANK")
 WORLDS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "HOROVOD_SIZE", "WORLD_SIZE")
+PLACE = (*RANKS, "LOCAL_RANK", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT")
+OWNER = "TRAININGJOB_PROCESS"
+"""Which process has taken a place in the group: others in that place are what it has started."""
 DIGITS = 7
 TOOLS = ("torch/_inductor/", "torch/utils/", "torch/testing/", "torch/multiprocessing/")
 LAUNCHERS = ("torch.distributed.launcher.api", "torch.distributed.run")
@@ -37,8 +40,14 @@ def learn() -> None:
     """What the environment says at the beginning; a spawned child learns its rank on joining."""
     me = ME.now
     me.world = number(WORLDS) or None
-    if not is_child():
+    if is_child():
+        return
+    place = " ".join(os.environ.get(name, "") for name in PLACE)
+    owner, _, taken = os.environ.get(OWNER, "").partition(" ")
+    me.helper = taken == place and owner not in ("", str(os.getpid()))
+    if not me.helper:
         me.rank = number(RANKS)
+        os.environ[OWNER] = f"{os.getpid()} {place}"
 
 
 def is_launcher() -> bool:

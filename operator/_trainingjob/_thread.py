@@ -14,12 +14,12 @@ import time
 from _queue import Empty, SimpleQueue  # those of queue may be replaced by gevent
 from _thread import get_native_id
 
-from trainingjob import _identity, _wire
-from trainingjob._finder import sleep, start_new_thread
-from trainingjob._frames import main_stack
-from trainingjob._guard import debug, quiet
-from trainingjob._sender import Outcome, Sender, encode
-from trainingjob._standing import ENDED, ME, Standing
+from _trainingjob import _identity, _wire
+from _trainingjob._finder import sleep, start_new_thread
+from _trainingjob._frames import main_stack
+from _trainingjob._guard import debug, quiet
+from _trainingjob._sender import Outcome, Sender, encode
+from _trainingjob._standing import ENDED, ME, Standing
 
 LARGE = 200
 """Ranks from which early reports are spread: the operator hears so many in a second."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable
 
-from trainingjob import _division, _frames, _thread
-from trainingjob._guard import quiet
-from trainingjob._patch import before, cover
-from trainingjob._rhythm import BEAT, clock
-from trainingjob._standing import ME, SHARDED
+from _trainingjob import _division, _frames, _thread
+from _trainingjob._guard import quiet
+from _trainingjob._patch import before, cover
+from _trainingjob._rhythm import BEAT, clock
+from _trainingjob._standing import ME, SHARDED
 
 LOADERS = 16
 """Loaders, by line, that are remembered."""

@@ -10,9 +10,9 @@ import atexit
 import sys
 from typing import Any
 
-from trainingjob import _frames, _thread
-from trainingjob._guard import HERE, quiet
-from trainingjob._standing import ENDED, ME
+from _trainingjob import _frames, _thread
+from _trainingjob._guard import OURS, quiet
+from _trainingjob._standing import ENDED, ME
 
 LAST_WORDS = 1.0
 """Seconds that a process which has failed waits for its report to be taken."""
@@ -85,7 +85,7 @@ def _ended_the_program(value: BaseException) -> bool:
 @quiet
 def note(value: BaseException, trace: Any) -> None:
     """Keep what the operator should know of an exception, and have it sent."""
-    if not ME.now.on:
+    if not ME.now.on or (ME.now.helper and not ME.now.grouped):
         return
     ME.now.error = {
         "type": type(value).__name__[:128],
@@ -123,7 +123,7 @@ def _without_ours(value: BaseException | None) -> None:
         trace = value.__traceback__
         while trace is not None:
             after = trace.tb_next
-            while after is not None and after.tb_frame.f_code.co_filename.startswith(HERE):
+            while after is not None and after.tb_frame.f_code.co_filename.startswith(OURS):
                 after = after.tb_next
             trace.tb_next = after
             trace = after

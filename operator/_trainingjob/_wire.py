@@ -6,11 +6,11 @@ import os
 import time
 from typing import Any
 
-from trainingjob import _frames, _identity, _network, _waits
-from trainingjob._data import DATA
-from trainingjob._guard import part
-from trainingjob._rhythm import BEAT, TALE
-from trainingjob._standing import ENDED, ME
+from _trainingjob import _frames, _identity, _network, _waits
+from _trainingjob._data import DATA
+from _trainingjob._guard import part
+from _trainingjob._rhythm import BEAT, TALE
+from _trainingjob._standing import ENDED, ME
 
 
 class Meter:

@@ -10,7 +10,14 @@ from typing import Any, Callable, TypeVar, cast
 F = TypeVar("F", bound=Callable[..., Any])
 
 HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-"""Frames of files in here are ours."""
+_BESIDE = os.path.dirname(os.path.dirname(HERE))
+OURS = (
+    HERE,
+    os.path.join(_BESIDE, "trainingjob", ""),
+    os.path.join(os.path.dirname(_BESIDE), "public", "trainingjob", ""),
+)
+"""Frames of files in here are ours: the public module lies beside the package, or in the pod's
+own folder."""
 FAILURES = 3
 """A hook that fails so often is of no use: it switches itself off."""
 

@@ -12,7 +12,7 @@ import sysconfig
 import threading
 from typing import Any, Iterable, Iterator, Tuple
 
-from trainingjob._guard import HERE
+from _trainingjob._guard import OURS
 
 MOST = 24
 """Frames of a report."""
@@ -72,7 +72,7 @@ def is_user(file: str, module: str = "") -> bool:
     """Neither the standard library's, nor an installed package's, nor ours."""
     if file.startswith("<"):
         return file in ("<string>", "<stdin>")
-    if file.startswith(HERE):
+    if file.startswith(OURS):
         return False
     if PACKAGES.match(file) or file.startswith((STDLIB, PLATFORM)):
         return bool(module) and module.partition(".")[0] == _program()
@@ -118,7 +118,7 @@ def main_stack() -> list[Seen]:
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
         return []
     frame = sys._current_frames().get(threading.main_thread().ident or 0)
-    return [seen for seen in map(kept, walk(frame)) if not seen[0].startswith(HERE)]
+    return [seen for seen in map(kept, walk(frame)) if not seen[0].startswith(OURS)]
 
 
 def told(frame: Seen) -> dict[str, Any]:

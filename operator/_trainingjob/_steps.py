@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from trainingjob import _checksum, _device, _frames, _network, _thread
-from trainingjob._guard import quiet
-from trainingjob._patch import after, before, compiles, cover
-from trainingjob._rhythm import BEAT, clock
-from trainingjob._standing import ME, STEPPING
+from _trainingjob import _checksum, _device, _frames, _network, _thread
+from _trainingjob._guard import quiet
+from _trainingjob._patch import after, before, compiles, cover
+from _trainingjob._rhythm import BEAT, clock
+from _trainingjob._standing import ME, STEPPING
 
 
 class Steps:

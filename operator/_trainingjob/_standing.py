@@ -29,6 +29,8 @@ class Standing:
         self.pid = os.getpid()
         self.on = False
         """Whether this process reports: helpers and forked workers do not."""
+        self.helper = False
+        """Whether a rank has started it and gave it its own environment."""
         self.launcher = False
         """Whether it starts ranks and is none, as far as was seen."""
         self.rank: int | None = None

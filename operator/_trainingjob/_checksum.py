@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Any
 
-from trainingjob._guard import quiet
+from _trainingjob._guard import quiet
 
 DIGITS = 9
 _ASKED = os.environ.get("TRAININGJOB_CHECKSUM_STEPS", "")

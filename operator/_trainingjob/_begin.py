@@ -9,12 +9,12 @@ import sys
 import warnings
 from typing import Any
 
-from trainingjob import _ends, _finder, _identity, _thread
-from trainingjob._data import DATA
-from trainingjob._guard import quiet
-from trainingjob._network import TRAFFIC
-from trainingjob._rhythm import BEAT, TALE
-from trainingjob._standing import ME, Standing
+from _trainingjob import _ends, _finder, _identity, _thread
+from _trainingjob._data import DATA
+from _trainingjob._guard import quiet
+from _trainingjob._network import TRAFFIC
+from _trainingjob._rhythm import BEAT, TALE
+from _trainingjob._standing import ME, Standing
 
 
 def begin() -> None:
@@ -25,7 +25,7 @@ def begin() -> None:
     url = os.environ.get("TRAININGJOB_REPORT_URL")
     if not url:
         return
-    from trainingjob import _hooks
+    from _trainingjob import _hooks
 
     _prepare()
     os.register_at_fork(after_in_child=_forked)

@@ -10,11 +10,11 @@ import sys
 from collections import deque
 from typing import Any, Callable
 
-from trainingjob import _frames, _thread
-from trainingjob._guard import came_from_outside, part, quiet
-from trainingjob._patch import before, cover
-from trainingjob._rhythm import BEAT
-from trainingjob._standing import ME, WRAPPED
+from _trainingjob import _frames, _thread
+from _trainingjob._guard import came_from_outside, part, quiet
+from _trainingjob._patch import before, cover
+from _trainingjob._rhythm import BEAT
+from _trainingjob._standing import ME, WRAPPED
 
 STEPS = 8
 """After so many steps without a word between the ranks there is none."""

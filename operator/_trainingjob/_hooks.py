@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable
 
-from trainingjob import _data, _group, _network, _steps
-from trainingjob._guard import quiet
+from _trainingjob import _data, _group, _network, _steps
+from _trainingjob._guard import quiet
 
 if TYPE_CHECKING:
-    from trainingjob._finder import Finder
+    from _trainingjob._finder import Finder
 
 WITH_TORCH: tuple[tuple[str, Callable[[Any], None]], ...] = (
     ("torch.optim.optimizer", _steps.watch_optimizers),

@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from trainingjob import _fingerprint
-from trainingjob._guard import came_from_outside, debug
-from trainingjob._standing import ME
+from _trainingjob import _fingerprint
+from _trainingjob._guard import came_from_outside, debug
+from _trainingjob._standing import ME
 
 SHARES = (
     ("num_replicas", "rank"),

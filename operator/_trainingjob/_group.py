@@ -6,11 +6,11 @@ import functools
 import sys
 from typing import Any
 
-from trainingjob import _begin, _frames, _network, _thread
-from trainingjob._guard import quiet
-from trainingjob._patch import after, before, compiles, cover
-from trainingjob._rhythm import BEAT, clock
-from trainingjob._standing import ME
+from _trainingjob import _begin, _frames, _network, _thread
+from _trainingjob._guard import quiet
+from _trainingjob._patch import after, before, compiles, cover
+from _trainingjob._rhythm import BEAT, clock
+from _trainingjob._standing import ME
 
 COLLECTIVES = (
     "all_reduce", "all_reduce_coalesced", "all_gather", "all_gather_coalesced",

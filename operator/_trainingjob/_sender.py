@@ -13,7 +13,7 @@ import socket
 from typing import Any
 from urllib.parse import urlsplit
 
-from trainingjob._guard import debug
+from _trainingjob._guard import debug
 
 TOKEN = "/run/trainingjob/token"  # noqa: S105  (a path)
 TIMEOUT = 5.0

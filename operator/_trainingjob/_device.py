@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Any
 
-from trainingjob._guard import quiet
+from _trainingjob._guard import quiet
 
 
 @quiet

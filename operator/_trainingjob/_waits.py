@@ -11,7 +11,7 @@ import re
 import sys
 from typing import Sequence
 
-from trainingjob import _frames
+from _trainingjob import _frames
 
 ENTRIES = (
     ("torch/distributed/distributed_c10d.py", "", ""),
