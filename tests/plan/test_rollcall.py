@@ -164,6 +164,16 @@ def test_a_mount_of_the_users_in_our_place_leaves_the_roll_call_off(path: str) -
     assert spec_of(wanted) == spec_of(wanted, SITE)
 
 
+FROM = [{"configMapRef": {"name": "mine"}}]
+
+
+def test_a_path_that_may_come_from_elsewhere_is_not_hidden() -> None:
+    wanted = template({"envFrom": FROM})
+    assert spec_of(wanted) == spec_of(wanted, SITE)
+    told = env({"name": "PYTHONPATH", "value": "/mine"}, envFrom=FROM)
+    assert told["PYTHONPATH"] == f"{CODE}:/mine"
+
+
 @pytest.mark.parametrize("path", ["/run/trainingjobs", "/runs", "/data", "/var/run/trainingjob"])
 def test_a_mount_beside_ours_does_not(path: str) -> None:
     mine = {"volumeMounts": [{"name": "mine", "mountPath": path}]}

@@ -49,10 +49,16 @@ def equipped(spec: Manifest, job: TrainingJob, site: Site) -> Manifest:
 def _fits(spec: Manifest, container: Manifest) -> bool:
     volumes = containers.objects(spec, "volumes")
     mounts = containers.objects(container, "volumeMounts")
-    if volumes is None or mounts is None:
+    if volumes is None or mounts is None or _may_hide_a_path(container):
         return False
     taken = any(volume.get("name") == VOLUME for volume in volumes)
     return not taken and not any(_meets(str(mount.get("mountPath"))) for mount in mounts)
+
+
+def _may_hide_a_path(container: Manifest) -> bool:
+    """A PYTHONPATH of the user's may come from `envFrom`, where it is not seen: ours would win."""
+    seen = any(item.get("name") == PATH for item in container.get("env") or [])
+    return bool(container.get("envFrom")) and not seen
 
 
 def _meets(path: str) -> bool:
