@@ -14,6 +14,7 @@ import prometheus_client
 
 from builders import UID, a_body
 from cluster.raw import Raw, owner, raw_pod
+from trainingjobs.cluster.callers import Caller
 from trainingjobs.cluster.errors import ApiError
 from trainingjobs.cluster.rolls import Rolls
 from trainingjobs.cluster.store import Key, Store
@@ -46,6 +47,20 @@ def a_token(pod: str = "pod-0", *, name: str = "mnist-0", **claims: Any) -> str:
 def a_report(**changes: Any) -> Raw:
     """A process that has just started."""
     return {"version": 1, "process": "p-0", "rank": 0, "stage": "spawned", **changes}
+
+
+def a_caller(instance: int = 0, **changes: Any) -> Caller:
+    """A pod of the job's only attempt."""
+    told = {
+        "key": ("lab", "mnist"),
+        "job_uid": UID,
+        "pod_uid": f"pod-{instance}",
+        "attempt": 1,
+        "instance": instance,
+        "processes": 1,
+        "size": 3,
+    }
+    return Caller(**{**told, **changes})
 
 
 @dataclass

@@ -5,6 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 import pytest
+import uvloop
 
 from handlers.instant import run
 from trainingjobs.cluster.backoff import Backoff
@@ -249,3 +250,23 @@ def test_a_stopped_queue_stops() -> None:
         assert not desk.queue.alive
 
     run(scenario())
+
+
+def test_a_wish_for_the_next_moment_can_be_followed_by_another() -> None:
+    """Uvloop's handle of a timer that is due within half a millisecond does not know its time."""
+
+    async def scenario() -> None:
+        came = asyncio.Event()
+
+        async def work(_: str) -> None:
+            came.set()
+
+        queue: Queue[str] = Queue(work)
+        queue.start()
+        for seconds in (0.0004, 0.0003, 0.0002, 0.0001):
+            queue.wake_in("a", seconds)
+        await asyncio.wait_for(came.wait(), 30)
+        await queue.stop()
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(scenario())

@@ -81,26 +81,27 @@ class Bells:
     def __init__(self, wake: Callable[[Key], None]) -> None:
         self._wake = wake
         self._rang: Bounded[Key, float] = Bounded(_REMEMBERED)
-        self._timers: dict[Key, asyncio.TimerHandle] = {}
+        # with the time, which a handle of uvloop's does not always know
+        self._timers: dict[Key, tuple[float, asyncio.Handle]] = {}
 
     def ring(self, key: Key, gap_seconds: float) -> None:
         """Have the job looked at: now, or when so much time has passed since the last look."""
         loop = asyncio.get_running_loop()
         rang = self._rang.get(key)
         due = loop.time() if rang is None else rang + gap_seconds
-        timer = self._timers.get(key)
-        if timer is not None and timer.when() <= due:
-            return
-        if timer is not None:
-            self._timers.pop(key).cancel()
+        if key in self._timers:
+            when, timer = self._timers[key]
+            if when <= due:
+                return
+            timer.cancel()
         if due <= loop.time():
             self._now(key)
         else:
-            self._timers[key] = loop.call_at(due, self._now, key)
+            self._timers[key] = due, loop.call_at(due, self._now, key)
 
     def stop(self) -> None:
         """Ring no more."""
-        for timer in self._timers.values():
+        for _, timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
 

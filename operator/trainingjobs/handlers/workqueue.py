@@ -34,7 +34,9 @@ class _State:
     queued_at: float | None = None
     running: bool = False
     rung: bool = False
-    timer: asyncio.TimerHandle | None = None
+    timer: asyncio.Handle | None = None
+    due: float = 0.0
+    """When the timer rings, which a handle of uvloop's does not always know."""
     not_before: float = 0.0
     failures: int = 0
 
@@ -104,14 +106,14 @@ class Queue(Generic[K]):
         """The earliest of all wishes wins."""
         if state.queued_at is not None:
             return
-        if state.timer is not None and state.timer.when() <= when:
+        if state.timer is not None and state.due <= when:
             return
         _cancel(state)
         if when <= _now():
             self._enqueue(key, state)
         else:
             loop = asyncio.get_running_loop()
-            state.timer = loop.call_at(when, self._ring, key, state)
+            state.due, state.timer = when, loop.call_at(when, self._ring, key, state)
 
     def _ring(self, key: K, state: _State) -> None:
         state.timer = None
