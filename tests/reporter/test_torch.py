@@ -239,7 +239,6 @@ BY_HAND = (
                 (model(x) - y).pow(2).mean().backward()
                 globals()[exchange](model)
                 optimizer.step()
-        dist.barrier()
         time.sleep(2)
         dist.destroy_process_group()
 
