@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 
 from builders import REPORTING, a_job, heard
+from cluster.raw import container, terminated
 from test_reconcile import PODS, SERVICE, Lab
+from trainingjobs.cluster.callers import Callers, UnknownPodError
 from trainingjobs.cluster.errors import ApiError
+from trainingjobs.cluster.rolls import Rolls
 from trainingjobs.model import names
 from trainingjobs.model.roll import Entry, Roll
 from trainingjobs.plan import manifests
@@ -185,3 +188,44 @@ async def test_a_job_that_only_reports_keeps_nothing_and_restarts_nothing() -> N
     assert STACKS not in lab.api.objects
     assert lab.status["attempt"] == 1
     assert "Stalled" in lab.events
+
+
+class Listening(Lab):
+    """A lab whose operator hears reports."""
+
+    site = REPORTING
+
+    def start(self) -> None:
+        """Start it with ears."""
+        self.rolls = Rolls(self.now)
+        super().start()
+
+    def report(self, rank: int) -> None:
+        """One rank says that it steps."""
+        pod = self.api.objects[f"{PODS}/{names.pod('mnist', rank)}"]
+        caller = Callers(self.store, self.clock).find(pod["metadata"]["uid"])
+        self.rolls.take(caller, heard(rank, world_size=3, steps=20).report, 500)
+
+
+async def test_nothing_is_remembered_of_the_reports_of_a_job_that_is_over() -> None:
+    """Finished jobs stay for weeks; what has been said of them stands in their status."""
+    lab = Listening()
+    await lab.settle()
+    lab.run_all()
+    for rank in range(3):
+        lab.report(rank)
+    await lab.settle()
+    assert (lab.rolls.jobs, lab.rolls.heard) == (1, 3)
+    said = lab.status["training"]
+    for name in lab.pods:
+        ended = [container(terminated=terminated(0))]
+        lab.change_pod(name, phase="Succeeded", containerStatuses=ended)
+    await lab.settle()
+    assert lab.status["phase"] == "Succeeded"
+    over = lab.status
+    await lab.look()
+    assert (lab.rolls.jobs, lab.rolls.heard, lab.rolls.weight) == (0, 0, 0)
+    assert lab.api.writes == []
+    assert (lab.status, lab.status["training"]["step"]) == (over, said["step"])
+    with pytest.raises(UnknownPodError):
+        lab.report(0)

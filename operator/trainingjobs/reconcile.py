@@ -78,6 +78,8 @@ class Reconciler:
             return None
         if await self._announce(job):
             return self._hands.clock()
+        if job.status.finished and self._hands.rolls is not None:
+            self._hands.rolls.forget(job.uid)
         decision = await self._act(job)
         await self._keep(job, decision)
         if not await self._report(job, decision):

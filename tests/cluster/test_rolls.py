@@ -1,5 +1,6 @@
 """What is remembered of reports: the newest, bounded for each pod, and no longer than its job."""
 
+import contextlib
 import json
 import tracemalloc
 from datetime import datetime, timedelta
@@ -11,8 +12,10 @@ from builders import NOW, UID, a_body, at
 from cluster.raw import raw_pod
 from handlers.pods import OTHER, a_report, a_store
 from trainingjobs.cluster.callers import Caller, Callers, UnknownPodError
-from trainingjobs.cluster.rolls import SPARE_BYTES, SPARE_PROCESSES, Rolls, interval
+from trainingjobs.cluster.gate import BusyError
+from trainingjobs.cluster.rolls import Rolls, interval
 from trainingjobs.cluster.sharing import Sharing
+from trainingjobs.cluster.sheets import SPARE_BYTES, SPARE_PROCESSES
 from trainingjobs.model.report import Report, Stage
 from trainingjobs.model.roll import Roll
 
@@ -127,6 +130,67 @@ def test_a_pod_has_so_many_bytes_but_always_its_newest_report(rolls: Rolls) -> N
     assert [it.report.process for it in rolls.of(UID, 1).entries] == ["huge"]
 
 
+def a_stack(name: str) -> list[dict[str, Any]]:
+    """A stack as deep as may be, which nobody else has."""
+    return [{"file": f"{name}.py", "line": it, "function": f"f_{name}"} for it in range(24)]
+
+
+def test_four_hundred_pods_that_mean_harm_take_no_more_than_there_is_room_for(
+    clock: Clock,
+) -> None:
+    """Each sends as many processes as it can, all with stacks of their own."""
+    rolls, room = Rolls(clock, room=1_000_000), 1_000_000
+    for number in range(4_000):
+        pod, word = number % 400, a_word(str(number), rank=None, frames=a_stack(str(number)))
+        with contextlib.suppress(BusyError):
+            take(rolls, a_caller(pod, size=400), word, 3_000)
+    assert rolls.weight <= 2 * room
+    rolls.forget(UID)
+    assert rolls.weight == 0
+
+
+def test_what_is_weighed_is_what_is_taken(rolls: Rolls) -> None:
+    tracemalloc.start()
+    for number in range(300):
+        text = json.dumps(a_report(process=f"p-{number}", frames=a_stack(str(number))))
+        report = Report.model_validate_json(text, strict=True)
+        take(rolls, a_caller(number, size=300), report, len(text))
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert 0.5 * taken <= rolls.weight <= 2 * taken
+
+
+def test_where_room_gets_scarce_spare_processes_go_before_stacks(clock: Clock) -> None:
+    rolls = Rolls(clock, room=100_000)
+
+    def send(process: str) -> None:
+        take(rolls, a_caller(0), a_word(process, frames=a_stack(process)), 1_000)
+
+    for number in range(4):
+        send(str(number))
+    assert len(rolls.of(UID, 1).entries) == 4
+    for number in range(1, 9):
+        other = a_caller(number, size=9)
+        take(rolls, other, a_word(rank=number, frames=a_stack(f"o{number}")), 1_000)
+    send("late")
+    entries = [it.report for it in rolls.of(UID, 1).entries if it.instance == 0]
+    assert [it.process for it in entries] == ["3", "late"]
+    assert entries[-1].frames == []
+
+
+def test_a_job_that_takes_too_much_takes_nothing_from_another(clock: Clock) -> None:
+    rolls = Rolls(clock, room=100_000)
+    with contextlib.suppress(BusyError):
+        for number in range(99):
+            take(rolls, a_caller(number, size=100), a_word(frames=a_stack(str(number))), 3_000)
+    with pytest.raises(BusyError):
+        take(rolls, a_caller(99, size=100), a_word())
+    modest = a_caller(job_uid=OTHER)
+    assert take(rolls, modest, a_word(frames=a_stack("modest"))).report.frames != []
+    # who is known already is heard as before
+    assert take(rolls, a_caller(0), a_word(steps=9)).report.steps == 9
+
+
 def test_one_pod_takes_nothing_from_another(rolls: Rolls) -> None:
     take(rolls, a_caller(0), a_word("honest"))
     for number in range(10_000):
@@ -144,6 +208,18 @@ def test_who_has_ended_or_is_silent_does_not_count(rolls: Rolls, clock: Clock) -
     assert rolls.heard == 2
     clock.now = at(16)
     assert rolls.heard == 1
+
+
+def test_the_number_of_those_who_report_is_true_at_any_moment(rolls: Rolls) -> None:
+    take(rolls, a_caller(0), a_word("a", stage=Stage.ENDED))
+    assert rolls.heard == 0
+    for number in range(3):
+        take(rolls, a_caller(number), a_word("b"))
+    assert rolls.heard == 3
+    take(rolls, a_caller(0), a_word("b", stage=Stage.ENDED))
+    assert rolls.heard == 2
+    rolls.forget(UID)
+    assert (rolls.heard, rolls.jobs) == (0, 0)
 
 
 def test_all_processes_together_report_no_more_often_than_asked() -> None:
@@ -267,6 +343,18 @@ def test_a_job_of_the_same_name_is_another_job() -> None:
     store.put_job(again)
     with pytest.raises(UnknownPodError, match="gone"):
         callers.find("pod-0")
+
+
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+def test_a_pod_of_a_job_that_is_over_speaks_no_more(phase: str) -> None:
+    """Else what is forgotten with the job's end would begin anew."""
+    store = a_store()
+    body = a_body()
+    body["metadata"]["resourceVersion"] = "11"
+    store.put_job({**body, "status": {"attempt": 1, "phase": phase}})
+    with pytest.raises(UnknownPodError, match="is over") as refused:
+        Callers(store, Watch()).find("pod-0")
+    assert refused.value.forever
 
 
 def test_a_pod_of_an_attempt_that_is_over_speaks_no_more() -> None:

@@ -7,8 +7,10 @@ from trainingjobs.cluster.memo import Bounded
 from trainingjobs.cluster.store import Key, Manifest, Store
 from trainingjobs.frameworks import base
 from trainingjobs.model.job import TrainingJob, parse
+from trainingjobs.model.status import Phase
 
 _REMEMBERED = 65_536
+_OVER = frozenset({Phase.SUCCEEDED, Phase.FAILED})
 _PATIENCE = 30.0
 """For so long a pod may not have been told of yet: watches and lists need their time."""
 
@@ -62,7 +64,10 @@ class Callers:
         if found is None:
             raise UnknownPodError("this pod is gone, or its TrainingJob is", forever=True)
         body, pod = found
-        attempt = max(int((body.get("status") or {}).get("attempt") or 0), 1)
+        status = body.get("status") or {}
+        if status.get("phase") in _OVER:
+            raise UnknownPodError("the TrainingJob of this pod is over", forever=True)
+        attempt = max(int(status.get("attempt") or 0), 1)
         if pod.attempt < attempt:
             words = f"this pod is of attempt {pod.attempt}, which is over: {attempt} runs now"
             raise UnknownPodError(words, forever=True)

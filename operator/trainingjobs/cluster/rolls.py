@@ -2,93 +2,61 @@
 
 A report is out of date when the next one comes, so nothing of it is written anywhere. A pod
 may send what it likes: so much is kept of each, the newest, and the same words of a thousand
-ranks are kept once.
+ranks are kept once. All jobs together have so much room; where it gets scarce, those who take
+more than their share lose their spare processes first and then their stacks.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from itertools import chain
 
 from trainingjobs.cluster.callers import Caller
+from trainingjobs.cluster.gate import BusyError
 from trainingjobs.cluster.sharing import Sharing
+from trainingjobs.cluster.sheets import SPARE_PROCESSES, Sheet
+from trainingjobs.cluster.voices import Voice, Voices
 from trainingjobs.model.report import Report, Stage
 from trainingjobs.model.roll import Entry, Roll
 
 SHORTEST = timedelta(seconds=5)
-SPARE_PROCESSES = 64
-"""So many processes of a pod are remembered besides its ranks: launchers, and those before."""
-SPARE_BYTES = 65_536
-RANK_BYTES = 8_192
-"""A pod's reports may have so many, and so many more for each of its ranks."""
+ROOM = 128 * 2**20
+"""Bytes for all reports: a quarter of what the chart lets the operator take."""
+_SCARCE = 0.75
+"""From this part of the room on, a pod is remembered with one process besides its ranks."""
+_FULL = 1.5
+"""From here on, a job that takes more than its share is told to come again with more processes."""
+_LATER = 60.0
 _FORGOTTEN = 3
 """Who has been silent for so many of its intervals is not counted as one who reports."""
-_RECOUNT = timedelta(seconds=1)
-
-
-@dataclass(slots=True)
-class _Pod:
-    """The processes of one pod, the one that is silent longest first."""
-
-    entries: dict[str, Entry] = field(default_factory=dict)
-    sizes: dict[str, int] = field(default_factory=dict)
-    size: int = 0
-
-    def put(self, entry: Entry, size: int) -> None:
-        process = entry.report.process
-        self.drop(process)
-        self.entries[process], self.sizes[process] = entry, size
-        self.size += size
-
-    def drop(self, process: str) -> None:
-        self.entries.pop(process, None)
-        self.size -= self.sizes.pop(process, 0)
-
-    def shrink(self, ranks: int) -> None:
-        """Keep no more than a pod of so many ranks may have, but for the newest entry."""
-        most, bytes_ = SPARE_PROCESSES + ranks, SPARE_BYTES + RANK_BYTES * ranks
-        while len(self.entries) > 1 and (len(self.entries) > most or self.size > bytes_):
-            self.drop(next(iter(self.entries)))
-
-
-@dataclass(slots=True)
-class _Sheet:
-    """One attempt of one job."""
-
-    attempt: int
-    pods: dict[str, _Pod] = field(default_factory=dict)
-    roll: Roll | None = None
-    """What all pods' processes have told, until one tells more."""
-
-    def entries(self) -> Iterator[Entry]:
-        return (entry for pod in self.pods.values() for entry in pod.entries.values())
 
 
 class Rolls:
     """The rolls of all jobs."""
 
-    def __init__(self, clock: Callable[[], datetime], rate: float = 200.0) -> None:
+    def __init__(
+        self, clock: Callable[[], datetime], rate: float = 200.0, room: int = ROOM
+    ) -> None:
         self._clock = clock
         self._rate = rate
-        self._sheets: dict[str, _Sheet] = {}
+        self._room = room
+        self._weight = 0
+        self._sheets: dict[str, Sheet] = {}
         self._sharing = Sharing()
-        self._counted_at: datetime | None = None
-        self._counted = 0
+        self._voices = Voices()
 
     @property
     def jobs(self) -> int:
-        """How many jobs have reported."""
+        """How many jobs report."""
         return len(self._sheets)
 
     @property
     def heard(self) -> int:
         """How many processes report these days."""
-        now = self._clock()
-        if self._counted_at is None or now - self._counted_at >= _RECOUNT:
-            self._counted_at = now
-            entries = chain.from_iterable(sheet.entries() for sheet in self._sheets.values())
-            self._counted = sum(_speaks(entry, now) for entry in entries)
-        return self._counted
+        return self._voices.count(self._clock())
+
+    @property
+    def weight(self) -> int:
+        """The bytes that all reports take, about."""
+        return self._weight
 
     @property
     def interval(self) -> timedelta:
@@ -98,43 +66,70 @@ class Rolls:
     def of(self, job_uid: str, attempt: int) -> Roll:
         """All that the processes of this attempt have reported."""
         sheet = self._sheets.get(job_uid)
-        if sheet is None or sheet.attempt != attempt:
-            return Roll()
-        if sheet.roll is None:
-            sheet.roll = Roll(entries=tuple(sheet.entries()))
-        return sheet.roll
+        return Roll() if sheet is None or sheet.attempt != attempt else sheet.roll
 
     def take(self, caller: Caller, report: Report, size: int) -> tuple[Entry | None, Entry]:
-        """Remember a report of so many bytes; what was known of its process, and what is now."""
-        pod = self._pod(caller)
-        before = pod.entries.get(report.process)
-        if before is None:
-            # it counts at once: many may come within the second until all are counted again
-            self._counted = self.heard + 1
+        """Remember a report of so many bytes; what was known of its process, and what is now.
+
+        Raises:
+            BusyError: when there is no room for another process of this job.
+        """
+        sheet = self._sheet(caller)
+        before = sheet.get(caller.pod_uid, report.process)
+        if before is None and self._takes_much(sheet, _FULL):
+            raise BusyError(_LATER)
         now = self._clock()
+        self._listen((caller.job_uid, caller.pod_uid, report.process), report, now)
         entry = Entry(
             instance=caller.instance,
             pod_uid=caller.pod_uid,
             received=now,
             first=now if before is None else before.first,
             interval=self.interval,
-            report=self._sharing.shared(report),
+            report=self._kept(sheet, report),
         )
-        pod.put(entry, size)
-        pod.shrink(caller.processes)
+        self._put(caller, sheet, entry, size)
         return before, entry
 
     def forget(self, job_uid: str) -> None:
-        """The job is gone."""
-        self._sheets.pop(job_uid, None)
+        """The job is gone, or over."""
+        sheet = self._sheets.pop(job_uid, None)
+        if sheet is None:
+            return
+        self._weight -= sheet.weight
+        for entry in sheet:
+            self._voices.drop(_voice(job_uid, entry))
 
-    def _pod(self, caller: Caller) -> _Pod:
-        """The pod, which is about to change."""
+    def _sheet(self, caller: Caller) -> Sheet:
         sheet = self._sheets.get(caller.job_uid)
         if sheet is None or sheet.attempt != caller.attempt:
-            sheet = self._sheets[caller.job_uid] = _Sheet(caller.attempt)
-        sheet.roll = None
-        return sheet.pods.setdefault(caller.pod_uid, _Pod())
+            self.forget(caller.job_uid)
+            sheet = self._sheets[caller.job_uid] = Sheet(caller.attempt)
+        return sheet
+
+    def _put(self, caller: Caller, sheet: Sheet, entry: Entry, size: int) -> None:
+        weight, spare = sheet.weight, 1 if self._takes_much(sheet, _SCARCE) else SPARE_PROCESSES
+        sheet.put(entry, size)
+        for gone in sheet.shrink(caller.pod_uid, caller.processes, spare):
+            self._voices.drop(_voice(caller.job_uid, gone))
+        self._weight += sheet.weight - weight
+
+    def _kept(self, sheet: Sheet, report: Report) -> Report:
+        if self._takes_much(sheet, 1.0):
+            report = report.model_copy(update={"frames": []})
+        return self._sharing.shared(report)
+
+    def _takes_much(self, sheet: Sheet, part: float) -> bool:
+        """True where so much of the room is taken, and by this job no less than by others."""
+        return self._weight > part * self._room and sheet.weight * self.jobs >= self._weight
+
+    def _listen(self, who: Voice, report: Report, now: datetime) -> None:
+        """It counts at once: many may come at one time."""
+        if report.stage is Stage.ENDED:
+            self._voices.drop(who)
+            return
+        speaking = self.heard + (who not in self._voices)
+        self._voices.hear(who, now + _FORGOTTEN * interval(speaking, self._rate))
 
 
 def interval(processes: int, rate: float) -> timedelta:
@@ -142,7 +137,5 @@ def interval(processes: int, rate: float) -> timedelta:
     return max(SHORTEST, timedelta(seconds=processes / rate))
 
 
-def _speaks(entry: Entry, now: datetime) -> bool:
-    if entry.report.stage is Stage.ENDED:
-        return False
-    return now - entry.received <= _FORGOTTEN * entry.interval
+def _voice(job_uid: str, entry: Entry) -> Voice:
+    return job_uid, entry.pod_uid, entry.report.process

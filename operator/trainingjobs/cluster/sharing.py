@@ -11,7 +11,7 @@ from trainingjobs.cluster.memo import Bounded
 from trainingjobs.model.base import Model
 from trainingjobs.model.report import Report
 
-_KEPT = 8_192
+_KEPT = 2_048
 _PARTS = frozenset({"lines", "data", "model"})
 
 
