@@ -201,7 +201,7 @@ def test_a_sentence_is_made_of_what_there_is(said: Error, sentence: str) -> None
 
 
 MISSING = error("ModuleNotFoundError", "No module named 'shop'", 1)
-HINT = "if the image or envFrom sets PYTHONPATH"
+HINT = "if the image sets PYTHONPATH"
 
 
 def missing(site: Site = REPORTING, env: tuple[Any, ...] = (), **spec: Any) -> str:

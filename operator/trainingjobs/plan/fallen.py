@@ -10,7 +10,7 @@ from trainingjobs.plan.cause import Cause, repeats
 from trainingjobs.status import sentences
 
 _HIDDEN_PATH = (
-    "if the image or envFrom sets PYTHONPATH, set it in the template's env as well (ours hides "
+    "if the image sets PYTHONPATH, set it in the template's env as well (ours hides "
     "it), or use rollCall: Disabled"
 )
 HOPELESS_REPEATS = 5
@@ -82,6 +82,7 @@ def _said(case: Case, cause: Cause) -> str:
 
 
 def _hides_a_path(case: Case, cause: Cause) -> bool:
-    """True where a PYTHONPATH of the image's own, or of envFrom, is hidden by ours."""
-    own = containers.trainer(case.job.template(cause.failure.rank)).get("env") or []
-    return rollcall.on(case.job, case.site) and all(item["name"] != rollcall.PATH for item in own)
+    """True where a PYTHONPATH of the image's own is hidden by ours."""
+    main = containers.trainer(case.job.template(cause.failure.rank))
+    own = any(item["name"] == rollcall.PATH for item in main.get("env") or [])
+    return rollcall.on(case.job, case.site) and not own and not main.get("envFrom")
