@@ -1,5 +1,6 @@
 """Whatever order events, lists and answers come in, the store ends with what is true."""
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -202,6 +203,44 @@ def test_a_list_does_not_remove_what_is_younger(store: Store) -> None:
     store.put(raw_pod(0, version="9"))
     assert store.drop_absent_children("Pod", None, set(), "8") == []
     assert len(store.pods_of(UID)) == 1
+
+
+def test_whose_pod_it_is_is_known_without_a_look_at_each_job(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stranger may ask for any pod, as often as it likes."""
+    for number in range(1_000):
+        theirs = {"ownerReferences": [owner(uid=f"job-{number}", name=f"job-{number}")]}
+        store.put(raw_pod(0, uid=f"pod-of-{number}", metadata=theirs))
+    looks, get = Counter[str](), Shelf.get
+
+    def look(shelf: Shelf[Any], uid: str) -> Any:
+        looks[uid] += 1
+        return get(shelf, uid)
+
+    monkeypatch.setattr(Shelf, "get", look)
+    assert store.home_of("pod-of-700") == "job-700"
+    assert store.home_of("no-pod") is None
+    assert looks.total() <= 2
+
+
+@pytest.mark.parametrize("way", ["told", "lost", "list", "job"])
+def test_a_pod_that_is_gone_has_no_home(store: Store, way: str) -> None:
+    store.put_job(a_body())
+    pod = raw_pod(0, version="5")
+    store.put(pod)
+    assert store.home_of("pod-0") == UID
+    if way == "told":
+        store.drop(raw_pod(0, version="6"))
+    elif way == "lost":
+        store.lost(UID, "Pod", "pod-0")
+    elif way == "list":
+        store.drop_absent_children("Pod", None, set(), "7")
+    else:
+        job = a_body()
+        store.drop_job({**job, "metadata": {**job["metadata"], "resourceVersion": "99"}})
+    assert store.home_of("pod-0") is None
+    assert store._homes == {}  # noqa: SLF001  what is left there is left for ever
 
 
 def test_a_pod_that_the_server_does_not_know_is_gone_for_good(store: Store) -> None:

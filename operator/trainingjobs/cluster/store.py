@@ -6,7 +6,7 @@ but on the resources.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -30,6 +30,7 @@ class Family:
     """What one job owns."""
 
     key: Key
+    uid: str
     pods: Shelf[PodSeen] = field(default_factory=Shelf)
     services: Shelf[ServiceSeen] = field(default_factory=Shelf)
     groups: Shelf[GroupSeen] = field(default_factory=Shelf)
@@ -55,6 +56,8 @@ class Store:
         self._jobs: Shelf[Key] = Shelf()
         self._bodies: dict[Key, Manifest] = {}
         self._families: dict[str, Family] = {}
+        self._homes: dict[str, str] = {}
+        """The job's uid by the pod's."""
         self.served: frozenset[Gang] = frozenset()
         """The pod groups that the API server knew when it was last asked."""
 
@@ -110,6 +113,7 @@ class Store:
             news = pod is not None and family.pods.put(uid, version, pod)
             if pod is not None and news:
                 family.history.note(pod)
+                self._homes[uid] = family.uid
         return family.key if news else None
 
     def take(self, manifest: Manifest) -> bool:
@@ -127,7 +131,8 @@ class Store:
             return None
         uid = manifest["metadata"]["uid"]
         self._vanish(family, uid)
-        family.shelf(manifest.get("kind")).bury(uid, version_of(manifest))
+        if family.shelf(manifest.get("kind")).bury(uid, version_of(manifest)):
+            self._leave([uid])
         self._tidy(reference["uid"])
         return family.key
 
@@ -136,6 +141,7 @@ class Store:
         if job_uid in self._families:
             self._vanish(self._families[job_uid], uid)
             self._families[job_uid].shelf(kind).bury(uid)
+            self._leave([uid])
 
     def drop_absent_children(
         self, kind: str, namespace: str | None, present: AbstractSet[str], version: str
@@ -146,7 +152,9 @@ class Store:
             if namespace not in {None, family.key[0]}:
                 continue
             shelf = family.shelf(kind)
-            if shelf.bury_absent(shelf.uids(), present, version):
+            gone = shelf.bury_absent(shelf.uids(), present, version)
+            self._leave(gone)
+            if gone:
                 changed.append(family.key)
                 self._tidy(job_uid)
         return changed
@@ -158,9 +166,8 @@ class Store:
         return tuple(sorted(found, key=lambda pod: (pod.rank, pod.attempt)))
 
     def home_of(self, pod_uid: str) -> str | None:
-        """The uid of the job that has this pod; it takes a look at each job."""
-        homes = (uid for uid, it in self._families.items() if it.pods.get(pod_uid) is not None)
-        return next(homes, None)
+        """The uid of the job that has this pod."""
+        return self._homes.get(pod_uid)
 
     def pod(self, job_uid: str, pod_uid: str) -> tuple[Manifest, PodSeen] | None:
         """A pod with its job's latest body, where both are there."""
@@ -194,12 +201,16 @@ class Store:
         if reference is None:
             return None
         key = manifest["metadata"]["namespace"], reference["name"]
-        return self._families.setdefault(reference["uid"], Family(key))
+        return self._families.setdefault(reference["uid"], Family(key, reference["uid"]))
 
     def _vanish(self, family: Family, uid: str) -> None:
         pod = family.pods.get(uid)
         if pod is not None:
             family.history.vanish(pod, self._clock())
+
+    def _leave(self, pod_uids: Iterable[str]) -> None:
+        for uid in pod_uids:
+            self._homes.pop(uid, None)
 
     def _noticed(self, family: Family, manifest: Manifest) -> PodSeen | None:
         """The pod with the time when its end was first seen, by our own clock."""
@@ -213,7 +224,8 @@ class Store:
     def _forget(self, uid: str, key: Key) -> None:
         if self._jobs.get(uid) is not None:
             return
-        self._families.pop(uid, None)
+        family = self._families.pop(uid, None)
+        self._leave(() if family is None else family.pods.uids())
         if key in self._bodies and self._bodies[key]["metadata"]["uid"] == uid:
             del self._bodies[key]
 
