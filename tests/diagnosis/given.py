@@ -139,12 +139,14 @@ def looked_at(
     job: TrainingJob | None = None,
     pods: Iterable[PodSeen] | None = None,
     now: datetime = NOW,
+    deaf_until: datetime | None = None,
 ) -> Diagnosis:
     """The diagnosis of a job of three instances, all of which run, unless others are named."""
     job = job or a_job(3)
     there = [a_pod(rank) for rank in range(job.size)] if pods is None else pods
     entries = tuple(one if isinstance(one, Entry) else an_entry(one) for one in told)
-    return diagnose(job, seen(*there, roll=Roll(entries=entries)), now)
+    roll = Roll(entries=entries, deaf_until=deaf_until)
+    return diagnose(job, seen(*there, roll=roll), now)
 
 
 def kinds(found: Diagnosis) -> list[Kind]:

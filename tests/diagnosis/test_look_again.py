@@ -76,7 +76,8 @@ def test_a_stall_is_named_at_the_very_moment() -> None:
     job = a_job(3, stallTimeoutSeconds=30)
     again = looked_at(*group, job=job).look_again
     assert again == at(5)
-    late = looked_at(*group, job=job, now=again or NOW).stalled
+    later = [an_entry(waiting(rank, 30), received=at(5)) for rank in range(3)]
+    late = looked_at(*later, job=job, now=again or NOW).stalled
     assert late is not None
     assert late.truth is True
 

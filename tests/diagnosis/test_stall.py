@@ -1,5 +1,6 @@
 """A group that stands still: who keeps the others waiting, where, and what to do."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from diagnosis.given import (
     spawned,
     waiting,
 )
-from trainingjobs.diagnosis.stall import UNHEARD
+from trainingjobs.diagnosis.stall import NO_STEPS, UNHEARD
 from trainingjobs.model.finding import Kind
 from trainingjobs.model.report import Frame
 from trainingjobs.model.status import Condition, Status
@@ -177,6 +178,15 @@ GUILTY: dict[str, tuple[list[Any], dict[str, Any], tuple[int, ...], str]] = {
         (1,),
         f"{ONE} waits in barrier at train.py:35; {OTHERS}: {ORDER}",
     ),
+    "beside ranks that wait for their device one sleeps": (
+        [waiting(0, waits_in="item", **GPU), waiting(2, waits_in="item", **GPU), idle(1)],
+        {},
+        (1,),
+        (
+            f"{ONE} stands at train.py:7 in main; ranks 0, 2 wait in item at train.py:30; {SINCE}: "
+            f"{LEFT_OUT}"
+        ),
+    ),
     "a job of one": (
         [idle(0, world=1)],
         {"job": a_job(1)},
@@ -233,6 +243,8 @@ def busy(rank: int, **changes: Any) -> Any:
     return idle(rank, **{"cpu": 1.0, "line": 50, **changes})
 
 
+BARRIER = [waiting(rank, line=35, waits_in="barrier", **GPU) for rank in (1, 2)]
+
 FALSE_ALARMS: dict[str, tuple[list[Any], dict[str, Any]]] = {
     "all step": ([a_report(0), a_report(1), a_report(2)], {}),
     "one is slow and all wait for it now and then": (
@@ -279,6 +291,38 @@ FALSE_ALARMS: dict[str, tuple[list[Any], dict[str, Any]]] = {
     ),
     "all have finished": (
         [a_report(rank, stage="ended", destroyed=True, quiet_seconds=900) for rank in range(3)],
+        {},
+    ),
+    "an evaluation on a GPU fetches what it computes": (
+        [waiting(0, line=50, waits_in="item", **GPU), *BARRIER],
+        {},
+    ),
+    "an evaluation waits for its GPU, which keeps no core busy": (
+        [waiting(0, line=50, waits_in="synchronize", device="GPU-1"), *BARRIER],
+        {},
+    ),
+    "a rank at a long evaluation is not heard of for a while": (
+        [long_ago(busy(0, seconds=370), 30), waiting(1), waiting(2)],
+        {},
+    ),
+    "a rank at a long checkpoint is not heard of for a whole limit": (
+        [long_ago(idle(0, 100, 60, io=50e6), 310), waiting(1), waiting(2)],
+        {},
+    ),
+    "an evaluation has begun, and then for a while nobody is heard": (
+        [long_ago(a_report(0), 25), waiting(1, 30), waiting(2, 30)],
+        {"job": a_job(3, stallTimeoutSeconds=20), "deaf_until": at(-6)},
+    ),
+    "a rank has been silent for less than a limit": (
+        [long_ago(a_report(0), 280), waiting(1, 301), waiting(2, 301)],
+        {},
+    ),
+    "nobody has said since the limit that it still stands": (
+        [long_ago(waiting(rank, 290), 11) for rank in range(3)],
+        {},
+    ),
+    "one has not said it, as reports are asked for seldom": (
+        [waiting(0), waiting(2), long_ago(idle(1, 290), 110, interval=timedelta(seconds=60))],
         {},
     ),
     "a rank that cannot be heard may work": ([waiting(1), waiting(2)], {}),
@@ -339,6 +383,80 @@ def test_the_pause_that_all_have_made_before_counts() -> None:
     """Rank 1 alone once waited long: the group as a whole did not."""
     group = [waiting(0), waiting(2), idle(1, longest_quiet=900)]
     assert kinds(looked_at(*group)) == [Kind.STALLED]
+
+
+UNCERTAIN: dict[str, list[Any]] = {
+    "a rank still works": [busy(0, seconds=1900), waiting(1, 1900), waiting(2, 1900)],
+    "a rank waits for its GPU": [
+        waiting(0, 1900, waits_in="item", **GPU),
+        *(waiting(rank, 1900, waits_in="barrier", **GPU) for rank in (1, 2)),
+    ],
+    "a rank was never heard of": [waiting(1, 1900), idle(2, 1900)],
+    "a rank that worked is not heard of": [
+        long_ago(busy(0, seconds=100), 1800),
+        waiting(1, 1900),
+        waiting(2, 1900),
+    ],
+    "some have finished": [idle(0, 1900), idle(1, 1900), LEFT],
+    "nobody has stepped": [
+        *(joined(rank, 400, waits_in="broadcast", frames=at_line(12)) for rank in (0, 2)),
+        joined(1, 400, frames=at_line(10), cpu=0),
+    ],
+    "a rank is silent, though not for long": [
+        waiting(0, 31),
+        waiting(2, 31),
+        long_ago(a_report(1), 31),
+    ],
+}
+
+
+@pytest.mark.parametrize("told", UNCERTAIN.values(), ids=UNCERTAIN)
+def test_what_may_be_work_is_told_and_is_not_certain(told: list[Any]) -> None:
+    found = looked_at(*told, job=a_job(3, stallTimeoutSeconds=30)).stalled
+    assert found is not None
+    assert (found.truth, found.certain) == (True, False)
+
+
+CERTAIN: dict[str, list[Any]] = {
+    "a rank sleeps": [waiting(0), waiting(2), idle(1)],
+    "a rank is stopped": [waiting(0), waiting(2), long_ago(a_report(1), 400)],
+    "a rank has finished": [waiting(0), waiting(2), LEFT],
+    "a rank sleeps, and the others wait for their GPUs": [
+        waiting(0, waits_in="item", **GPU),
+        waiting(2, waits_in="synchronize", **GPU),
+        idle(1),
+    ],
+}
+
+
+@pytest.mark.parametrize("told", CERTAIN.values(), ids=CERTAIN)
+def test_a_hang_that_is_plain_is_certain(told: list[Any]) -> None:
+    found = looked_at(*told).stalled
+    assert found is not None
+    assert (found.truth, found.certain) == (True, True)
+
+
+NO_STEP_EVER: dict[str, list[Any]] = {
+    "it serves, or trains with jax": [joined(rank, 900, cpu=0) for rank in range(3)],
+    "it waits for its devices": [
+        joined(rank, 3000, cpu=0, waits_in="block_until_ready") for rank in range(3)
+    ],
+    "it computes for long": [joined(rank, 3000, cpu=1.0) for rank in range(3)],
+}
+
+
+@pytest.mark.parametrize("told", NO_STEP_EVER.values(), ids=NO_STEP_EVER)
+def test_where_no_step_is_seen_and_nobody_waits_nothing_is_known(told: list[Any]) -> None:
+    found = looked_at(*told)
+    assert found.stalled is not None
+    assert (found.stalled.truth, found.stalled.reason) == (None, NO_STEPS)
+    assert Kind.STALLED not in kinds(found)
+
+
+def test_a_rank_that_fell_silent_with_the_operator_is_named_when_it_stays_so() -> None:
+    told = long_ago(a_report(0), 400), waiting(1), waiting(2)
+    assert kinds(looked_at(*told, deaf_until=at(-300))) == []
+    assert looked_at(*told, deaf_until=at(-395)).findings[0].ranks == (0,)
 
 
 def test_a_rank_that_works_is_waited_for_and_not_for_ever() -> None:

@@ -87,6 +87,27 @@ def test_stacks_are_kept_whole_as_far_as_a_config_map_holds_them() -> None:
     assert set(kept) == {"é"}
 
 
+DOUBTS = {
+    "a rank still works": {"cpu": 3.0},
+    "nobody has stepped": {"steps": 0, "sequence": 4},
+}
+
+
+@pytest.mark.parametrize("said", DOUBTS.values(), ids=DOUBTS)
+def test_a_stall_that_may_be_none_ends_nothing(said: dict[str, Any]) -> None:
+    still = {"quiet_seconds": 3000.0, **said}
+    roll = Roll(
+        entries=(
+            stands(0, 8, waits_in="all_reduce", **{**still, "cpu": 0}),
+            stands(1, 7, **still),
+            stands(2, 8, waits_in="all_reduce", **{**still, "cpu": 0}),
+        )
+    )
+    decision = decided(roll)
+    assert "rank 1" in decision.status.message
+    assert (decision.status.attempt, decision.keep, decision.delete) == (1, (), ())
+
+
 def test_a_stall_that_is_only_reported_ends_nothing() -> None:
     decision = decided(onStall="Report")
     assert (decision.status.attempt, decision.keep, decision.delete) == (1, (), ())

@@ -6,15 +6,16 @@ fallen silent, it stands elsewhere, or it is in another collective than most.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from trainingjobs.diagnosis import places, words
+from trainingjobs.diagnosis import places, words, work
 from trainingjobs.diagnosis.ranks import Group, Speaker
+from trainingjobs.diagnosis.speakers import overdue
 from trainingjobs.diagnosis.stages import parting
 from trainingjobs.model.report import Report
 
-_SPINNING_CORES = (0.8, 1.2)
-_SPINNING_BYTES = 1e6
+_LATE = 2
+"""Intervals."""
 ORDER = "every rank has to call the same collectives in the same order"
 EQUAL_BATCHES = (
     "give each rank the same number of batches (DistributedSampler, drop_last) or use torch's Join"
@@ -40,7 +41,25 @@ def guilty(group: Group, last: datetime) -> Guilt:
     return _nobody(group)
 
 
-def fallen_silent(group: Group, last: datetime) -> list[Speaker]:
+def fallen_silent(group: Group, last: datetime, limit: timedelta) -> list[Speaker]:
+    """Those of the silent ranks that were stepping when they were last heard of, a limit ago.
+
+    One that was at a long work may still be: its reports do not arrive. The last report of one
+    that is stopped may be some intervals older than the last step of the others.
+    """
+    return [
+        speaker
+        for speaker in silenced(group, last)
+        if group.now >= condemned(speaker, limit) and not work.worked(speaker)
+    ]
+
+
+def condemned(speaker: Speaker, limit: timedelta) -> datetime:
+    """When a silent rank has been silent for long enough to be at fault for a stall."""
+    return speaker.heard + limit - _LATE * speaker.entry.interval
+
+
+def silenced(group: Group, last: datetime) -> list[Speaker]:
     """Ranks that have not been heard of since about when the group stopped.
 
     One that was silent while the others went on is only not heard; and one that said after the
@@ -49,26 +68,19 @@ def fallen_silent(group: Group, last: datetime) -> list[Speaker]:
     return [
         speaker
         for speaker in group.live
-        if speaker.silent and speaker.overdue > last and not _waited(speaker, last)
+        if speaker.silent and overdue(speaker.entry) > last and not _waited(speaker, last)
     ]
 
 
 def _waited(speaker: Speaker, last: datetime) -> bool:
     entry = speaker.entry
-    return speaker.report.waits_in is not None and entry.received > last + entry.interval
-
-
-def spins(report: Report) -> bool:
-    """True for a process that may only wait for its accelerator, which keeps one core busy."""
-    least, most = _SPINNING_CORES
-    spinning = least <= report.cpu <= most and report.io < _SPINNING_BYTES
-    return report.device is not None and spinning
+    return work.waits(speaker.report) and entry.received > last + entry.interval
 
 
 def _finished(group: Group, _: datetime) -> Guilt | None:
     """Ranks that are gone while others wait for them; where nobody does, they may go."""
     left = [speaker for speaker in group.speakers if speaker.gone]
-    needed = any(_inside(one.report) and not parting(one.report) for one in group.vocal)
+    needed = any(not parting(one.report) for one in _inside(group))
     if not left or not needed:
         return None
     steps = left[0].report.steps
@@ -78,7 +90,7 @@ def _finished(group: Group, _: datetime) -> Guilt | None:
 
 
 def _silent(group: Group, last: datetime) -> Guilt | None:
-    silent = fallen_silent(group, last)
+    silent = silenced(group, last)
     if not silent:
         return None
     first = silent[0]
@@ -93,7 +105,8 @@ def _silent(group: Group, last: datetime) -> Guilt | None:
 
 def _elsewhere(group: Group, _: datetime) -> Guilt | None:
     """Ranks outside of all collectives while others are in one."""
-    outside = [speaker for speaker in group.vocal if not _inside(speaker.report)]
+    inside = {speaker.number for speaker in _inside(group)}
+    outside = [speaker for speaker in group.vocal if speaker.number not in inside]
     if not outside or len(outside) == len(group.vocal):
         return None
     loading = places.loads(outside[0].report)
@@ -146,7 +159,7 @@ def _nobody(group: Group) -> Guilt:
     who = "all ranks" if many and len(group.vocal) == group.world else _who(group)
     advice = (
         "look at the network between the pods (NetworkPolicy, NCCL and gloo interfaces)"
-        if many and _inside(first)
+        if many and _inside(group)
         else "see what holds them there"
         if many
         else "see what holds it there"
@@ -181,8 +194,17 @@ def _standing(speakers: Sequence[Speaker]) -> str:
     return f"{words.stand(parts[0][0].report, many=many)}{rest}"
 
 
-def _inside(report: Report) -> bool:
-    return report.waits_in is not None or spins(report)
+def _inside(group: Group) -> list[Speaker]:
+    """Ranks that wait for others, as far as can be seen."""
+    idle = work.idle(group)
+    return [speaker for speaker in group.vocal if _waits(speaker.report, idle=idle)]
+
+
+def _waits(report: Report, *, idle: bool) -> bool:
+    """True in a collective; a wait for the accelerator is for a rank that idles elsewhere."""
+    if work.for_its_device(report):
+        return idle
+    return work.waits(report) or work.spins(report)
 
 
 def _place(speaker: Speaker) -> tuple[str, str]:

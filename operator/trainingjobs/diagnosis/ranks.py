@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from trainingjobs.diagnosis import places
-from trainingjobs.diagnosis.speakers import chosen, overdue
+from trainingjobs.diagnosis.speakers import chosen, heard, patience
 from trainingjobs.diagnosis.stages import gone, joined
 from trainingjobs.diagnosis.world import world_size
 from trainingjobs.model import names
@@ -33,6 +33,8 @@ class Speaker(NamedTuple):
     """True when it takes no part any more: it left, or its pod ended."""
     joined: bool
     """True when it came through init_process_group."""
+    heard: datetime
+    """From when its silence counts."""
 
     @property
     def since(self) -> datetime:
@@ -105,10 +107,11 @@ def group(job: TrainingJob, seen: Observed, now: datetime) -> Group:
     pods = seen.of(job.attempt)
     entries = [entry for entry in seen.roll.entries if _is_of(pods.get(entry.instance), entry)]
     world = world_size(job, entries)
-    heard = chosen(entries, max(1, world // job.size), world, now)
+    ranks = chosen(entries, max(1, world // job.size), world, now)
+    deaf = seen.roll.deaf_until
     speakers = {
-        number: _speaker(number, pods[entry.instance], entry, now)
-        for number, entry in sorted(heard.items())
+        number: _speaker(number, pods[entry.instance], entry, heard(entry, deaf), now)
+        for number, entry in sorted(ranks.items())
     }
     return Group(job=job, now=now, world=world, pods=pods, by_number=speakers)
 
@@ -125,11 +128,12 @@ def _is_of(pod: PodSeen | None, entry: Entry) -> bool:
     return pod is not None and pod.uid == entry.pod_uid
 
 
-def _speaker(number: int, pod: PodSeen, entry: Entry, now: datetime) -> Speaker:
+def _speaker(number: int, pod: PodSeen, entry: Entry, since: datetime, now: datetime) -> Speaker:
     report = entry.report
     left = pod.ended or gone(report)
-    due = overdue(entry)
-    return Speaker(number, pod, entry, report, due, not left and now >= due, left, joined(report))
+    due = since + patience(entry.interval)
+    silent = not left and now >= due
+    return Speaker(number, pod, entry, report, due, silent, left, joined(report), since)
 
 
 def _standing(speaker: Speaker) -> RankStanding:

@@ -18,13 +18,24 @@ MISSED = 3
 GRACE = timedelta(seconds=5)
 
 
+BACKOFF = timedelta(seconds=60)
+"""After so long at most, a process that could not report tries again."""
+
+
 def overdue(entry: Entry) -> datetime:
     """When a process that is not heard of again counts as silent."""
-    return entry.received + _patience(entry.interval)
+    return entry.received + patience(entry.interval)
+
+
+def heard(entry: Entry, deaf_until: datetime | None) -> datetime:
+    """From when its silence counts: the operator may have heard nobody, for reasons of its own."""
+    if deaf_until is None or entry.received >= deaf_until:
+        return entry.received
+    return deaf_until + BACKOFF
 
 
 @cache
-def _patience(interval: timedelta) -> timedelta:
+def patience(interval: timedelta) -> timedelta:
     """How long a process that is to report so often is waited for."""
     return MISSED * interval + GRACE
 

@@ -2,16 +2,19 @@
 
 The limit is the user's, or twice the longest pause of this attempt that ended by itself: a group
 that was quiet as a whole was so in every rank, so the rank with the shortest such pause tells.
+Only what ranks have said after that limit counts: a report that is old says nothing of now.
 A rank that visibly works outside of all collectives (compiles, evaluates, writes a checkpoint)
-holds the alarm off for some limits more; so does one that nothing is heard of.
+holds the alarm off for some limits more; so does one that nothing is heard of. What is told in
+spite of these, or before the first step, is told as uncertain: no group is ended for it.
 """
 
 from datetime import datetime, timedelta
 
-from trainingjobs.diagnosis import guilt, words
+from trainingjobs.diagnosis import guilt, words, work
 from trainingjobs.diagnosis.outcome import Outcome, found
-from trainingjobs.diagnosis.ranks import Group, Speaker
+from trainingjobs.diagnosis.ranks import Group
 from trainingjobs.diagnosis.registered import whole
+from trainingjobs.diagnosis.speakers import BACKOFF
 from trainingjobs.diagnosis.stages import trains
 from trainingjobs.model.finding import Fact, Kind
 from trainingjobs.model.text import cut
@@ -20,14 +23,14 @@ MOVES = "Progressing"
 BUSY = "RankBusy"
 FINISHED = "Finished"
 UNHEARD = "NothingHeard"
-BUSY_CORES = 0.3
-BUSY_BYTES = 1e6
+NO_STEPS = "NoStepsSeen"
 PATIENCE = 6
 """Limits that a working rank, or one that is not heard of, is waited for; ten minutes at least."""
 LEAST_PATIENCE = timedelta(minutes=10)
 _RHYTHM = 2
-_OWN_WORK = frozenset({"backward", "forward", "wrap"})
-"""Where a rank may wait for others, and may as well compute or compile."""
+_JITTER = 1.2
+"""Intervals within which the next report comes."""
+_CHANCES = 2
 
 
 def stalled(group: Group) -> Outcome:
@@ -40,29 +43,42 @@ def stalled(group: Group) -> Outcome:
         return Outcome(fact=Fact(truth=None, reason=UNHEARD, message=_unheard(group)))
     last = max([speaker.moved for speaker in group.speakers])
     limit = _limit(group)
-    if group.now < last + limit:
-        return _not_stalled(MOVES, due=last + limit)
+    if not _confirmed(group, last + limit):
+        return _not_stalled(MOVES, due=_confirmation(group, last + limit))
+    return _judged(group, last, limit)
+
+
+def _judged(group: Group, last: datetime, limit: timedelta) -> Outcome:
+    """What to think of a group of which every rank has said that nothing moves."""
     due = last + max(PATIENCE * limit, LEAST_PATIENCE)
-    if group.now < due and not _told(group, last):
-        reason = _holds_off(group, last)
-        if reason:
-            said = f"no step since {words.minute(last)}, but {reason}"
-            return _not_stalled(BUSY, cut(said), due=due)
-    return _stalled(group, last)
+    reason = _holds_off(group, last, limit)
+    moments = (due, *_deadlines(group, last, limit))
+    if reason and group.now < due and not _told(group, last):
+        said = f"no step since {words.minute(last)}, but {reason}"
+        fact = Fact(truth=False, reason=BUSY, message=cut(said))
+        return Outcome(fact=fact, moments=moments)
+    steps = any(map(trains, group.reports))
+    if not steps and not any(map(work.waits, group.reports)):
+        said = f"nothing is seen to move since {words.minute(last)}, and no step was ever seen"
+        return Outcome(fact=Fact(truth=None, reason=NO_STEPS, message=said), moments=moments)
+    certain = steps and not reason and _sure(group, last, limit)
+    return _stalled(group, last, moments, certain=certain)
 
 
-def _not_stalled(reason: str, message: str = "", *, due: datetime | None = None) -> Outcome:
-    fact = Fact(truth=False, reason=reason, message=message)
+def _not_stalled(reason: str, *, due: datetime | None = None) -> Outcome:
+    fact = Fact(truth=False, reason=reason)
     return Outcome(fact=fact, moments=(due,) if due else ())
 
 
-def _stalled(group: Group, last: datetime) -> Outcome:
+def _stalled(
+    group: Group, last: datetime, moments: tuple[datetime, ...], *, certain: bool
+) -> Outcome:
     guilty = guilt.guilty(group, last)
     said = f"{guilty.told}; no step since {words.minute(last)}: {guilty.advice}"
     numbers = [speaker.number for speaker in guilty.speakers]
     finding = found(Kind.STALLED, numbers, said, guilty.line)
-    fact = Fact(truth=True, reason=finding.kind.value, message=finding.message)
-    return Outcome(fact=fact, findings=(finding,))
+    fact = Fact(truth=True, reason=finding.kind.value, message=finding.message, certain=certain)
+    return Outcome(fact=fact, findings=(finding,), moments=moments)
 
 
 def _started(group: Group) -> bool:
@@ -72,6 +88,22 @@ def _started(group: Group) -> bool:
         return False
     apart = [one for one in speakers if not (one.joined or one.gone or one.silent)]
     return all(trains(speaker.report) for speaker in apart)
+
+
+def _confirmed(group: Group, due: datetime) -> bool:
+    """True when each rank that is heard of has said after the limit that it has not moved."""
+    return group.now >= due and min([one.entry.received for one in group.vocal]) >= due
+
+
+def _confirmation(group: Group, due: datetime) -> datetime | None:
+    """When each may have said so."""
+    late = [one.entry for one in group.vocal if one.entry.received < due]
+    chances = [
+        max([entry.received + number * _JITTER * entry.interval for entry in late])
+        for number in range(1, _CHANCES + 1)
+        if late
+    ]
+    return next((moment for moment in (due, *chances) if moment > group.now), None)
 
 
 def _told(group: Group, last: datetime) -> bool:
@@ -93,52 +125,42 @@ def _unheard(group: Group) -> str:
     return f"no report of any rank has arrived since {words.second(last)}"
 
 
-def _holds_off(group: Group, last: datetime) -> str:
+def _holds_off(group: Group, last: datetime, limit: timedelta) -> str:
     """Why the silence may be no stall, if something speaks for that."""
-    if guilt.fallen_silent(group, last):
-        return ""
-    busy = _busy(group)
+    fallen = guilt.fallen_silent(group, last, limit)
+    busy = work.busy(group, elsewhere=bool(fallen) or work.idle(group))
     if busy:
         return f"{words.named(group, [busy[0].number])} works: it {words.stand(busy[0].report)}"
+    if fallen:
+        return ""
     hidden = _hidden(group)
     if hidden:
         return f"{words.several(hidden)} cannot be heard"
-    if len(group.live) < len(group.speakers) and not any(map(_waits, group.vocal)):
+    waiting = any(speaker.report.waits_in is not None for speaker in group.vocal)
+    if len(group.live) < len(group.speakers) and not waiting:
         return "some ranks have finished already"
     return ""
 
 
-def _busy(group: Group) -> list[Speaker]:
-    """Ranks that are seen to work: outside of all collectives, or in their own backward.
+def _sure(group: Group, last: datetime, limit: timedelta) -> bool:
+    """True where no rank can be thought of that works: silence may be that of a network."""
+    fallen = guilt.fallen_silent(group, last, limit)
+    long = all(group.now >= speaker.heard + BACKOFF for speaker in fallen)
+    hidden = set(_hidden(group)) - {speaker.number for speaker in fallen}
+    return long and not hidden and not work.busy(group, elsewhere=work.idle(group))
 
-    A rank that waits for its accelerator keeps a core busy and does nothing: in backward after
-    the first step, and wherever another rank is idle outside of all collectives.
-    """
-    idle = any(not _waits(speaker) and not _works(speaker) for speaker in group.vocal)
+
+def _deadlines(group: Group, last: datetime, limit: timedelta) -> list[datetime]:
+    """When the silence of a rank says more than now."""
+    silent = guilt.silenced(group, last)
     return [
-        speaker
-        for speaker in group.vocal
-        if _works(speaker)
-        and (speaker.report.waits_in is None or speaker.report.waits_in in _OWN_WORK)
-        and not (guilt.spins(speaker.report) and (idle or (_waits(speaker) and _warm(speaker))))
+        moment
+        for speaker in silent
+        for moment in (guilt.condemned(speaker, limit), speaker.heard + BACKOFF)
     ]
-
-
-def _warm(speaker: Speaker) -> bool:
-    """True when the first step, which compiles, is done."""
-    return trains(speaker.report)
 
 
 def _hidden(group: Group) -> list[int]:
     """Ranks of which nothing is heard, or nothing any more."""
     lost = [speaker.number for speaker in group.speakers if speaker.silent]
     return sorted([*group.unheard, *lost])
-
-
-def _waits(speaker: Speaker) -> bool:
-    return speaker.report.waits_in is not None
-
-
-def _works(speaker: Speaker) -> bool:
-    report = speaker.report
-    return report.cpu >= BUSY_CORES or report.io >= BUSY_BYTES

@@ -42,6 +42,8 @@ class Fact:
     truth: bool | None
     reason: str
     message: str = ""
+    certain: bool = False
+    """True where nothing speaks against it: enough to end a group for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,3 +26,5 @@ class Roll:
     """All processes of one attempt that have reported; empty where the roll call is off."""
 
     entries: tuple[Entry, ...] = ()
+    deaf_until: datetime | None = None
+    """The end of the last time in which nobody at all was heard: silence says little before it."""

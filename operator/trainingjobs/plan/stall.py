@@ -19,11 +19,11 @@ from trainingjobs.plan.fallen import charged
 
 
 def stalled(case: Case) -> Verdict | None:
-    """The verdict on a group that stands still, where it is not only to be reported."""
+    """The verdict on a group that stands still beyond doubt, where it is to be restarted."""
     if case.job.spec.on_stall is not OnStall.RESTART:
         return None
     fact = case.diagnosis.stalled
-    if fact is None or fact.truth is not True:
+    if fact is None or fact.truth is not True or not fact.certain:
         return None
     verdict = charged(case, Cause(failure=_failure(case, fact.message), disruption=False))
     if not case.diagnosis.stacks:
