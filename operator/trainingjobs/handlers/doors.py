@@ -3,7 +3,8 @@
 A web server waits for its clients; here a client may be a pod that wants to be waited for.
 So a connection has one request and a few seconds, an address has so many connections, and
 when all are taken, the one that has been there for longest has had its chance: an honest
-report is through in milliseconds.
+report is through in milliseconds. Where nobody has been there for long, the operator is what
+is slow, and whoever comes next is sent away: what was begun is worth more when it is done.
 """
 
 import asyncio
@@ -28,11 +29,13 @@ _SHUTDOWN_SECONDS = 1.0
 class Limits:
     """What strangers may take."""
 
-    connections: int = 2_048
+    connections: int = 1_024
     of_one_address: int = 64
+    chance: float = 2.0
+    """For so long a connection is safe from those who come after it."""
     seconds: float = 20.0
     """The life of a connection."""
-    requests: int = 512
+    requests: int = 128
     """Being worked on; whoever comes then is told to come again."""
     requests_of_one_address: int = 48
     body_seconds: float = 5.0
@@ -45,34 +48,38 @@ class Door:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self._crowd = Crowd(limits.connections + 1, limits.of_one_address)
+        self._crowd = Crowd(limits.connections, limits.of_one_address)
         # in the order in which they came
-        self._inside: dict[asyncio.Transport, tuple[str, asyncio.TimerHandle]] = {}
+        self._inside: dict[asyncio.Transport, tuple[str, asyncio.TimerHandle, float]] = {}
 
     def __len__(self) -> int:
         return len(self._inside)
 
     def enter(self, transport: asyncio.Transport) -> bool:
-        """Let a connection in; false where its address has as many as it may have."""
+        """Let a connection in; false where there is no room for it."""
+        loop = asyncio.get_running_loop()
+        if len(self._inside) >= self.limits.connections:
+            self._show_out_after(loop.time() - self.limits.chance)
         address = str((transport.get_extra_info("peername") or ("",))[0])
         if not self._crowd.enter(address):
             return False
-        timer = asyncio.get_running_loop().call_later(self.limits.seconds, transport.abort)
-        self._inside[transport] = address, timer
-        if len(self._inside) > self.limits.connections:
-            self._show_out(next(iter(self._inside)))
+        timer = loop.call_later(self.limits.seconds, transport.abort)
+        self._inside[transport] = address, timer, loop.time()
         return True
 
     def leave(self, transport: asyncio.Transport) -> None:
         """A connection has ended, let in or not."""
         if transport in self._inside:
-            address, timer = self._inside.pop(transport)
+            address, timer, _ = self._inside.pop(transport)
             timer.cancel()
             self._crowd.leave(address)
 
-    def _show_out(self, transport: asyncio.Transport) -> None:
-        self.leave(transport)
-        transport.abort()
+    def _show_out_after(self, time: float) -> None:
+        """Show out the one that came first, if it came before this time."""
+        first = next(iter(self._inside))
+        if self._inside[first][2] <= time:
+            self.leave(first)
+            first.abort()
 
 
 class _Line(web.RequestHandler):
