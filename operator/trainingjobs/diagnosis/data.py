@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from trainingjobs.diagnosis import words
 from trainingjobs.diagnosis.outcome import Outcome, found, wrong
 from trainingjobs.diagnosis.ranks import Group
+from trainingjobs.diagnosis.said import Said
 from trainingjobs.model.finding import Fact, Kind
-from trainingjobs.model.report import Data, Exchange, Report
+from trainingjobs.model.report import Data, Exchange
 
 SAMPLER = "DistributedSampler"
 BY_HAND = "ShardedByHand"
@@ -73,7 +74,7 @@ def _differ(data: Sequence[Data]) -> bool:
     return len(data) > 1 and None not in prints and len(set(prints)) == len(prints)
 
 
-def _alike(reports: Sequence[Report]) -> bool:
+def _alike(reports: Sequence[Said]) -> bool:
     """True when replicas that should divide the data are seen to read the same."""
     plain = [report for report in reports if report.data.sampler == "default"]
     looks = {(report.data.samples, report.data.fingerprint) for report in plain}
@@ -81,7 +82,7 @@ def _alike(reports: Sequence[Report]) -> bool:
     return known and len(reports) > 1 and all(map(_replica, plain))
 
 
-def _replica(report: Report) -> bool:
+def _replica(report: Said) -> bool:
     model = report.model
     apart = model.exchange in {Exchange.NONE, Exchange.LITTLE}
     return apart if model.wrapper is None else model.wrapper not in MODEL_PARALLEL

@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 
 from trainingjobs.diagnosis import places, words, work
 from trainingjobs.diagnosis.ranks import Group, Speaker
+from trainingjobs.diagnosis.said import Said
 from trainingjobs.diagnosis.speakers import overdue
 from trainingjobs.diagnosis.stages import parting
-from trainingjobs.model.report import Report
 
 _LATE = 2
 """Intervals."""
@@ -200,7 +200,7 @@ def _inside(group: Group) -> list[Speaker]:
     return [speaker for speaker in group.vocal if _waits(speaker.report, idle=idle)]
 
 
-def _waits(report: Report, *, idle: bool) -> bool:
+def _waits(report: Said, *, idle: bool) -> bool:
     """True in a collective; a wait for the accelerator is for a rank that idles elsewhere."""
     if work.for_its_device(report):
         return idle

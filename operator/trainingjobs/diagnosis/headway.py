@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from statistics import median
 
 from trainingjobs.diagnosis.ranks import Group, Speaker
+from trainingjobs.diagnosis.said import Said
 from trainingjobs.model.finding import Headway
-from trainingjobs.model.report import Report, Told
+from trainingjobs.model.report import Told
 
 
 def headway(group: Group, *, stalled: bool) -> Headway | None:
@@ -30,7 +31,7 @@ def headway(group: Group, *, stalled: bool) -> Headway | None:
     )
 
 
-def _first(reports: Sequence[Report]) -> Told:
+def _first(reports: Sequence[Said]) -> Told:
     """What the lowest rank tells of those whose script tells anything."""
     tales = [
         report.told

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from trainingjobs.diagnosis import places
+from trainingjobs.diagnosis.said import Heard, Said, unpacked
 from trainingjobs.diagnosis.speakers import chosen, heard, patience
 from trainingjobs.diagnosis.stages import gone, joined
 from trainingjobs.diagnosis.world import world_size
@@ -14,7 +15,6 @@ from trainingjobs.model import names
 from trainingjobs.model.finding import RankStanding
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import Observed, PodSeen
-from trainingjobs.model.report import Report
 from trainingjobs.model.roll import Entry
 
 
@@ -23,8 +23,8 @@ class Speaker(NamedTuple):
 
     number: int
     pod: PodSeen
-    entry: Entry
-    report: Report
+    entry: Heard
+    report: Said
     overdue: datetime
     """When it counts as silent, if it is not heard of until then."""
     silent: bool
@@ -64,7 +64,7 @@ class Group:
         return tuple(self.by_number.values())
 
     @cached_property
-    def reports(self) -> tuple[Report, ...]:
+    def reports(self) -> tuple[Said, ...]:
         """What they said last."""
         return tuple([speaker.report for speaker in self.speakers])
 
@@ -105,7 +105,8 @@ class Group:
 def group(job: TrainingJob, seen: Observed, now: datetime) -> Group:
     """Who stands where; the processes of pods that are not there any more do not count."""
     pods = seen.of(job.attempt)
-    entries = [entry for entry in seen.roll.entries if _is_of(pods.get(entry.instance), entry)]
+    there = (one for one in seen.roll.entries if _is_of(pods.get(one.instance), one))
+    entries = list(map(unpacked, there))
     world = world_size(job, entries)
     ranks = chosen(entries, max(1, world // job.size), world, now)
     deaf = seen.roll.deaf_until
@@ -128,7 +129,7 @@ def _is_of(pod: PodSeen | None, entry: Entry) -> bool:
     return pod is not None and pod.uid == entry.pod_uid
 
 
-def _speaker(number: int, pod: PodSeen, entry: Entry, since: datetime, now: datetime) -> Speaker:
+def _speaker(number: int, pod: PodSeen, entry: Heard, since: datetime, now: datetime) -> Speaker:
     report = entry.report
     left = pod.ended or gone(report)
     due = since + patience(entry.interval)

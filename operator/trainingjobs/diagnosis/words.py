@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 from trainingjobs.diagnosis import places
 from trainingjobs.diagnosis.ranks import Group, Speaker
+from trainingjobs.diagnosis.said import Said
 from trainingjobs.model import ranks
-from trainingjobs.model.report import Report
 from trainingjobs.model.text import cut
 
 _MAX_NUMBERS = 60
@@ -37,7 +37,7 @@ def named(group: Group, numbers: Sequence[int]) -> str:
     return f"{several(numbers)} ({pod.name if pod else group.pod_name(numbers[0])}{node}{others})"
 
 
-def at(report: Report) -> str:
+def at(report: Said) -> str:
     """`train.py:7 in load_data`."""
     frame = places.innermost(report)
     if frame is None:
@@ -46,7 +46,7 @@ def at(report: Report) -> str:
     return f"{clip(f'{frame.file}:{frame.line}')}{inside}"
 
 
-def stand(report: Report, *, many: bool = False) -> str:
+def stand(report: Said, *, many: bool = False) -> str:
     """`stands at train.py:7 in load_data`, `waits in backward at train.py:8`."""
     s = "" if many else "s"
     line = places.line(report)

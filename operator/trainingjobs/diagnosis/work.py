@@ -7,8 +7,8 @@ of its own that takes its time. Where one is idle outside of all collectives, it
 from datetime import timedelta
 
 from trainingjobs.diagnosis.ranks import Group, Speaker
+from trainingjobs.diagnosis.said import Said
 from trainingjobs.diagnosis.stages import trains
-from trainingjobs.model.report import Report
 
 BUSY_CORES = 0.3
 BUSY_BYTES = 1e6
@@ -28,17 +28,17 @@ def works(speaker: Speaker) -> bool:
     return report.cpu >= BUSY_CORES or report.io >= BUSY_BYTES
 
 
-def waits(report: Report) -> bool:
+def waits(report: Said) -> bool:
     """True in a collective, where one waits for others and for nothing else."""
     return report.waits_in is not None and report.waits_in not in _OWN_DEVICE
 
 
-def for_its_device(report: Report) -> bool:
+def for_its_device(report: Said) -> bool:
     """True for a wait that may be for its own work as well."""
     return report.waits_in in _OWN_DEVICE
 
 
-def spins(report: Report) -> bool:
+def spins(report: Said) -> bool:
     """True for a process that may only wait for its accelerator, which keeps one core busy."""
     least, most = _SPINNING_CORES
     spinning = least <= report.cpu <= most and report.io < _SPINNING_BYTES

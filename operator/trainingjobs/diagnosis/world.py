@@ -6,13 +6,13 @@ that the resource does not know of, and train rightly.
 
 from collections.abc import Sequence
 
+from trainingjobs.diagnosis.said import Heard
 from trainingjobs.diagnosis.stages import joined
 from trainingjobs.frameworks.base import processes
 from trainingjobs.model.job import TrainingJob
-from trainingjobs.model.roll import Entry
 
 
-def world_size(job: TrainingJob, entries: Sequence[Entry]) -> int:
+def world_size(job: TrainingJob, entries: Sequence[Heard]) -> int:
     """The number of ranks.
 
     A claim counts when every process that has joined makes it, or, before that, every process
@@ -30,5 +30,5 @@ def world_size(job: TrainingJob, entries: Sequence[Entry]) -> int:
     return claim if job.size <= claim <= 2 * len(entries) else asked
 
 
-def _claim(entry: Entry) -> int | None:
+def _claim(entry: Heard) -> int | None:
     return None if entry.report.launcher else entry.report.world_size

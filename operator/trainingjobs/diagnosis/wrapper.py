@@ -6,8 +6,9 @@ from trainingjobs.diagnosis import words
 from trainingjobs.diagnosis.data import TOLD, UNDECIDED
 from trainingjobs.diagnosis.outcome import Outcome, found, wrong
 from trainingjobs.diagnosis.ranks import Group, Speaker
+from trainingjobs.diagnosis.said import Said
 from trainingjobs.model.finding import Fact, Kind
-from trainingjobs.model.report import Exchange, Report
+from trainingjobs.model.report import Exchange
 
 WRAPPED = "ModelWrapped"
 _STEPS = 20
@@ -35,7 +36,7 @@ def wrapped(group: Group) -> Outcome:
     )
 
 
-def _apart(report: Report) -> bool:
+def _apart(report: Said) -> bool:
     return report.model.exchange in _APART
 
 

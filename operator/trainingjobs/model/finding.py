@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 from trainingjobs.model.report import Stage
 
@@ -46,9 +47,8 @@ class Fact:
     """True where nothing speaks against it: enough to end a group for it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankStanding:
-    """Where one global rank stands."""
+class RankStanding(NamedTuple):
+    """Where one global rank stands; a tuple, since there may be ten thousand of them."""
 
     rank: int
     instance: int
