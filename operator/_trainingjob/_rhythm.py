@@ -73,7 +73,8 @@ class Rhythm:
             self.mark = now
 
     def exchanged(self, start: float, now: float) -> None:
-        """A collective is over: its time was not the process's own."""
+        """A collective is over: its time was not the process's own, and all have come to it."""
+        self.sign(now)
         if self.mark is not None:
             self.mark += now - start
 

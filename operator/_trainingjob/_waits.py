@@ -69,6 +69,6 @@ def _on_the_line(frame: _frames.Seen) -> str | None:
         if library in sys.modules:
             known |= names
     cuda = sys.modules.get("torch.cuda")
-    if cuda is not None and cuda.is_initialized():
-        known |= ON_THE_GPU
-    return min(words & known, default=None)
+    if words & known or cuda is None or not cuda.is_initialized():
+        return min(words & known, default=None)
+    return min(words & ON_THE_GPU, default=None)

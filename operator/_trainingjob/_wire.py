@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from typing import Any
 
-from _trainingjob import _frames, _identity, _network, _waits
+from _trainingjob import _frames, _identity, _network, _usage, _waits
 from _trainingjob._data import DATA
 from _trainingjob._guard import part
 from _trainingjob._rhythm import BEAT, TALE
@@ -18,8 +19,7 @@ class Meter:
 
     def __init__(self) -> None:
         self.time = time.monotonic()
-        self.cpu = _cpu()
-        self.io = _io()
+        self.cpu, self.io = _usage.used()
 
     def since(self, before: Meter) -> dict[str, float]:
         """Cores, and bytes per second."""
@@ -30,30 +30,17 @@ class Meter:
         }
 
 
-def _cpu() -> float:
-    times = os.times()
-    return times.user + times.system
-
-
-def _io() -> int:
-    """Bytes read and written, of files and otherwise; 0 where the kernel does not tell."""
-    try:
-        with open("/proc/self/io", "rb") as file:
-            return sum(int(line.split()[1]) for line in file.read().splitlines()[:2])
-    except (OSError, ValueError, IndexError):
-        return 0
-
-
 class Last:
     """When the last report was."""
 
     meter = Meter()
+    number = itertools.count(1)
 
 
 def report() -> dict[str, Any]:
     """Everything; a part that cannot be told at this moment is left out."""
     every = (_who, _where, _beat, _used, _stack, _division, _network.told, _end)
-    told: dict[str, Any] = {"version": 1}
+    told: dict[str, Any] = {"version": 1, "number": next(Last.number)}
     for tell in every:
         told.update(tell() or {})
     return {name: value for name, value in told.items() if value is not None}

@@ -119,6 +119,13 @@ def test_the_rate_falls_when_nothing_moves(rhythm: Rhythm) -> None:
     assert rhythm.rate(60 + 3600.0) < 0.02
 
 
+def test_a_collective_that_comes_back_is_a_sign_of_progress(rhythm: Rhythm) -> None:
+    begin = rhythm.last
+    rhythm.exchanged(begin + 1, begin + 50)
+    assert rhythm.quiet(begin + 60) == pytest.approx(10)
+    assert rhythm.steps == 0
+
+
 def test_a_silence_counts_once_there_are_steps(rhythm: Rhythm) -> None:
     rhythm.sign(500.0)
     rhythm.step(900.0)
@@ -164,6 +171,9 @@ def test_a_copy_from_the_gpu_waits_only_where_there_is_one(monkeypatch: pytest.M
     cuda = SimpleNamespace(is_initialized=lambda: True)
     monkeypatch.setitem(sys.modules, "torch.cuda", cuda)
     assert _waits.waits_in([USER]) == "item"
+    monkeypatch.setattr(_waits.linecache, "getline", lambda *_: "work.wait().item()")
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace())
+    assert _waits.waits_in([USER]) == "wait", "a wait for others goes before one for the device"
 
 
 @pytest.mark.parametrize(
