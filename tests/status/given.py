@@ -28,6 +28,22 @@ def a_rank(rank: int, **changes: Any) -> RankStanding:
     return RankStanding(**{"rank": rank, "since": NOW, "line": "train.py:9", **known, **changes})
 
 
+def joining(**changes: Any) -> Diagnosis:
+    """Two ranks that wait for the third in init_process_group."""
+    known = {
+        "ranks": tuple(
+            a_rank(rank, step=0, stage=Stage.SPAWNED if rank == 1 else Stage.JOINING)
+            for rank in range(3)
+        ),
+        "registered": JOINING,
+        "stalled": None,
+        "sharded": None,
+        "wrapped": None,
+        "headway": None,
+    }
+    return Diagnosis(**{**known, **changes})
+
+
 def a_finding(kind: Kind = Kind.STALLED, ranks: tuple[int, ...] = (1,), **changes: Any) -> Finding:
     """Something is wrong with rank 1."""
     known = {"message": f"{kind.value}: do something", "line": "train.py:7"}

@@ -50,6 +50,16 @@ def test_the_seconds_add_up(lives: list[tuple[Phase, bool, int]]) -> None:
     assert goodput.until(last, at(10_000)) == last.goodput
 
 
+@pytest.mark.parametrize("clock", [[60, -600, 0, 60], [60, 30, 60]])
+def test_a_clock_that_is_put_back_counts_no_second_twice(clock: list[int]) -> None:
+    last = status()
+    for number, seconds in enumerate(clock):
+        last = goodput.accounted(
+            last, status(goodput=last.goodput, message=f"{number}"), at(seconds)
+        )
+    assert (last.goodput.training_seconds, last.accounted_time) == (60, at(60))
+
+
 def test_nothing_new_is_nothing_to_account_for() -> None:
     old = status()
     assert goodput.accounted(old, old, at(60)) is old

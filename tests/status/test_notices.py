@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from builders import NOW, a_job, a_pod, at, seen
-from status.given import JOINING, STANDS, a_finding, healthy, told
+from status.given import STANDS, a_finding, healthy, joining, told
 from trainingjobs.model.finding import Diagnosis, Fact, Kind
 from trainingjobs.model.notice import Notice
 from trainingjobs.model.status import Condition, Phase, Status
@@ -96,8 +96,8 @@ def said(old: Status, new: Status) -> list[tuple[str, str, str]]:
     return [(item.type, item.reason, item.message) for item in notices(old, new)]
 
 
-JOINS = healthy(registered=JOINING, stalled=None, headway=None)
-MISSES = healthy(registered=JOINING, stalled=None, findings=(a_finding(Kind.MISSING),))
+JOINS = joining()
+MISSES = joining(findings=(a_finding(Kind.MISSING),))
 STALL = healthy(stalled=STANDS, findings=(a_finding(),))
 UNSHARDED = a_finding(Kind.UNSHARDED)
 RESTART = Verdict(step=Step.RESTART, reason="Stalled", message="rank 1 stands")

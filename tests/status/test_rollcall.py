@@ -15,6 +15,7 @@ from status.given import (
     a_rank,
     fact,
     healthy,
+    joining,
     told,
     truths,
 )
@@ -28,7 +29,7 @@ from trainingjobs.status.report import report
 
 SILENCE = Diagnosis()
 RESTART = Verdict(step=Step.RESTART, reason="Stalled", message="rank 1 stands")
-JOINS = healthy(registered=JOINING, stalled=None, sharded=None, wrapped=None, headway=None)
+JOINS = joining()
 STALL = healthy(stalled=STANDS, findings=(a_finding(),))
 
 
@@ -141,6 +142,22 @@ def test_a_group_that_joins_is_starting_though_all_its_instances_run() -> None:
     whole = told(healthy(), after=late, now=at(11))
     assert (whole.phase, whole.message, whole.running_time) == (Phase.RUNNING, "", at(11))
     assert rollcall.due(whole) is None
+
+
+NOBODY_WAITS = {
+    "all prepare their data first": joining(
+        ranks=tuple(a_rank(rank, stage=Stage.SPAWNED) for rank in range(3))
+    ),
+    "all train, and the master is not heard of": joining(
+        ranks=(a_rank(0, stage=None), a_rank(1), a_rank(2))
+    ),
+}
+
+
+@pytest.mark.parametrize("known", NOBODY_WAITS.values(), ids=NOBODY_WAITS)
+def test_a_group_of_which_nobody_waits_for_the_others_runs(known: Diagnosis) -> None:
+    status = told(known)
+    assert (status.phase, truths(status)["Registered"]) == (Phase.RUNNING, "False")
 
 
 def test_an_attempt_that_ran_never_goes_back_to_starting_for_its_ranks() -> None:

@@ -6,6 +6,7 @@ its frames, once for all who stand in the same place. Everything else is small b
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from trainingjobs.model.roll import Entry, Roll
 
@@ -17,6 +18,10 @@ RANK_BYTES = 8_192
 _ENTRY = 2_048
 _FRAME = 640
 """What the objects take, measured: of an entry without its words, and of a frame with them."""
+
+
+_DEAF = 3
+"""Intervals."""
 
 
 @dataclass(slots=True)
@@ -43,6 +48,8 @@ class Sheet:
     _pods: dict[str, _Pod] = field(default_factory=dict)
     _stacks: dict[int, int] = field(default_factory=dict)
     """How many stand at each stack that is kept."""
+    _heard: datetime | None = None
+    _deaf_until: datetime | None = None
     _roll: Roll | None = None
     """What all pods' processes have told, until one tells more."""
 
@@ -53,7 +60,7 @@ class Sheet:
     def roll(self) -> Roll:
         """All entries."""
         if self._roll is None:
-            self._roll = Roll(entries=tuple(self))
+            self._roll = Roll(entries=tuple(self), deaf_until=self._deaf_until)
         return self._roll
 
     def get(self, pod_uid: str, process: str) -> Entry | None:
@@ -63,6 +70,7 @@ class Sheet:
 
     def put(self, entry: Entry, size: int) -> None:
         """Remember an entry of so many bytes, in place of what its process said before."""
+        self._listen(entry)
         pod = self._pods.setdefault(entry.pod_uid, _Pod())
         self._drop(pod, entry.report.process)
         pod.entries[entry.report.process], pod.sizes[entry.report.process] = entry, size
@@ -80,6 +88,13 @@ class Sheet:
         while pod.crowded(ranks, spare):
             gone += self._drop(pod, next(iter(pod.entries)))
         return gone
+
+    def _listen(self, entry: Entry) -> None:
+        """Where nobody was heard for long, it was the operator or the network that was deaf."""
+        now, before = entry.received, self._heard
+        if before is not None and now - before > _DEAF * entry.interval:
+            self._deaf_until = now
+        self._heard = now
 
     def _drop(self, pod: _Pod, process: str) -> list[Entry]:
         entry = pod.entries.pop(process, None)

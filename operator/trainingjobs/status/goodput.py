@@ -23,9 +23,10 @@ def accounted(old: Status, new: Status, now: datetime) -> Status:
     """The new status with the time since the last account; as it is where nothing else changed."""
     if new == old:
         return new
-    stopped = new.start_time is None
+    # a clock that was put back has not undone what is accounted for
+    time = max(old.accounted_time or now, now)
     return new.model_copy(
-        update={"goodput": until(old, now), "accounted_time": None if stopped else now}
+        update={"goodput": until(old, now), "accounted_time": new.start_time and time}
     )
 
 

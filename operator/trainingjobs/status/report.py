@@ -13,6 +13,7 @@ from trainingjobs.model import labels, names
 from trainingjobs.model.finding import Diagnosis, Kind
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import Observed
+from trainingjobs.model.report import Stage
 from trainingjobs.model.spec import CleanPodPolicy
 from trainingjobs.model.status import Condition, Phase, Status
 from trainingjobs.model.verdict import Step, Verdict
@@ -99,11 +100,12 @@ def _message(phase: Phase, block: Block, call: Call) -> str:
 
 
 def _joining(status: Status, diagnosis: Diagnosis) -> bool:
-    """True while a rank is known to be on its way into a group that was not whole before."""
+    """True while a rank waits in init_process_group for one that was not whole before."""
     fact, known = diagnosis.registered, status.conditions
     if fact is None or fact.truth is not False or status.running_time is not None:
         return False
-    return not conditions.holds(known, conditions.REGISTERED)
+    waits = any(rank.stage is Stage.JOINING for rank in diagnosis.ranks)
+    return waits and not conditions.holds(known, conditions.REGISTERED)
 
 
 def _partial_since(
