@@ -190,7 +190,7 @@ async def test_who_leaves_in_the_middle_of_a_body_is_no_line_of_the_log(sent: st
 
 @pytest.mark.parametrize("ends", [b"zz\r\n", b"5\r\n{\r\n\r\n\r\n", b"ffffffffffffffffffff\r\n"])
 async def test_chunks_that_are_none_are_a_body_that_has_not_come(ends: bytes) -> None:
-    async with a_scene() as scene:
+    async with a_scene(limits=SCARCE) as scene:
         head = f"{HEAD}{JSON}Transfer-Encoding: chunked\r\n\r\n".encode()
         answer = await raw(scene, head + b"1\r\n{\r\n" + ends)
         assert answer.startswith((b"HTTP/1.1 4", b"HTTP/1.0 4"))
