@@ -129,7 +129,23 @@ async def test_a_pod_of_an_attempt_that_is_over_is_refused() -> None:
         scene.store.put_job({**body, "status": {"attempt": 2}})
         code, said = await scene.report()
         assert (code, "attempt 1, which is over" in said["error"]) == (403, True)
-        assert scene.authority.calls == []
+        assert scene.authority.asked() == 1
+
+
+async def test_who_has_proved_nothing_is_told_nothing_of_pods() -> None:
+    """Whether a pod is there, or of which attempt, is for those who show its token."""
+    async with a_scene() as scene:
+        body = a_body()
+        body["metadata"]["resourceVersion"] = "11"
+        scene.store.put_job({**body, "status": {"attempt": 2}})
+        scene.store.drop({**raw_pod(1, version="6"), "kind": "Pod"})
+        for number in range(3):
+            token = a_token(f"pod-{number}", name=f"mnist-{number}")
+            scene.authority.revoked.add(token)
+            code, said = await scene.report(token=token)
+            assert "attempt" not in said["error"]
+            assert "gone" not in said["error"]
+            assert code in {401, 503}
 
 
 @pytest.mark.parametrize(

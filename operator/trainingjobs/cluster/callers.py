@@ -38,9 +38,11 @@ class Caller:
 class UnknownPodError(Exception):
     """No pod that may report: not yet, or not at all."""
 
-    def __init__(self, message: str, *, forever: bool) -> None:
+    def __init__(self, message: str, *, forever: bool, stranger: bool = False) -> None:
         super().__init__(message)
         self.forever = forever
+        self.stranger = stranger
+        """True when it was never seen as a pod of a job."""
 
 
 class Callers:
@@ -93,7 +95,8 @@ class Callers:
         if since is None:
             since = self._strangers.put(pod_uid, self._clock())
         late = self._clock() - since > _PATIENCE
-        raise UnknownPodError("this pod is not known as one of a TrainingJob's", forever=late)
+        words = "this pod is not known as one of a TrainingJob's"
+        raise UnknownPodError(words, forever=late, stranger=True)
 
     def _processes(self, body: Manifest) -> int:
         metadata = body["metadata"]

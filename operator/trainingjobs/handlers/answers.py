@@ -27,6 +27,8 @@ LONGEST = 300
 _ERRORS = 3
 _FIELD = 80
 _KEPT_BACK = frozenset({400, 401, 403, 404, 405, 413, 415, 429})
+PROVEN = web.RequestKey("proven", bool)
+"""Set on a request when the API server has said whose it is."""
 _BUSY = "the operator is busy: come again"
 _SILENT = "the API server does not answer now: come again"
 
@@ -83,7 +85,10 @@ def _field(path: tuple[int | str, ...]) -> str:
 
 
 def doorkeeper(limits: Limits, done: Callable[[web.Request, int, float], None]) -> Any:
-    """The middleware that every request goes through: room, time, and errors as JSON."""
+    """The middleware that every request goes through: room, time, and errors as JSON.
+
+    What a stranger asks, or somebody who should not have, is answered late.
+    """
     crowd = Crowd(limits.requests, limits.requests_of_one_address)
 
     @web.middleware
@@ -100,7 +105,7 @@ def doorkeeper(limits: Limits, done: Callable[[web.Request, int, float], None]) 
             _LOG.exception("a request to the roll call failed")
             answer = refused(RefusedError(500, "this is an error of the operator: see its log"))
         done(request, answer.status, time.monotonic() - started)
-        if answer.status in _KEPT_BACK:
+        if answer.status in _KEPT_BACK or not request.get(PROVEN):
             await asyncio.sleep(limits.penalty)
         return answer
 

@@ -14,16 +14,19 @@ from pydantic import ValidationError
 
 from trainingjobs.cluster.callers import Caller, Callers, UnknownPodError
 from trainingjobs.cluster.memo import Bounded
-from trainingjobs.cluster.passes import Passes, TokenError
+from trainingjobs.cluster.passes import Claims, Passes, TokenError
 from trainingjobs.cluster.rolls import Rolls
 from trainingjobs.cluster.store import Key
 from trainingjobs.handlers import bells
-from trainingjobs.handlers.answers import RefusedError, told, what_is_wrong
+from trainingjobs.handlers.answers import PROVEN, RefusedError, told, what_is_wrong
 from trainingjobs.model.report import MAX_BODY, Answer, Report
 
 PATH = "/api/v1/reports"
 _REMEMBERED = 32_768
 _SCHEME = "bearer "
+_STRANGER = "this pod is not known as one of a TrainingJob's yet: come again"
+_LATE = 30.0
+"""Who is unknown for so long will hardly be known in a second."""
 
 
 @dataclass(slots=True)
@@ -69,27 +72,36 @@ class Reports:
         _check(caller, report)
         before, entry = self.rolls.take(caller, report, len(body))
         old = None if before is None else before.report
-        gap = bells.gap(caller, old, report, self.rolls.jobs)
+        gap = bells.gap(caller, old, entry.report, self.rolls.jobs)
         if gap is not None:
             self.ring(caller.key, gap)
         return told(Answer(interval=entry.interval.total_seconds()).model_dump(by_alias=True))
 
     async def _caller(self, request: web.Request) -> Caller:
-        """The pod that speaks: what its token says is looked up before it is asked about."""
+        """The pod that speaks: what its token says is looked up before it is asked about.
+
+        Who has proved nothing is told nothing of pods: no more than to come again.
+        """
         token = bearer(request)
         try:
             said = self.passes.read(token)
             if not self.ready(said.bound.namespace):
                 raise RefusedError(503, "the operator has just started: come again", 5)
-            caller = self.callers.find(said.pod_uid)
-            await self.passes.proof(token, said, request.remote or "")
+            try:
+                caller = self.callers.find(said.pod_uid)
+            except UnknownPodError as error:
+                if error.stranger:
+                    raise RefusedError(503, _STRANGER, _LATE if error.forever else 1) from None
+                await self._prove(request, token, said)
+                raise RefusedError(403, str(error)) from None
+            await self._prove(request, token, said)
         except TokenError as error:
             raise RefusedError(401, str(error)) from None
-        except UnknownPodError as error:
-            if error.forever:
-                raise RefusedError(403, str(error)) from None
-            raise RefusedError(503, f"{error} yet: come again", 1) from None
         return caller
+
+    async def _prove(self, request: web.Request, token: str, said: Claims) -> None:
+        await self.passes.proof(token, said, request.remote or "")
+        request[PROVEN] = True
 
     async def _body(self, request: web.Request) -> bytes:
         if request.content_type != "application/json" or "Content-Encoding" in request.headers:
