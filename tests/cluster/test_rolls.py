@@ -71,6 +71,47 @@ def test_the_newest_report_of_a_process_counts(rolls: Rolls, clock: Clock) -> No
     assert rolls.of(UID, 1) == Roll(entries=(entry,))
 
 
+ERROR = {"type": "ValueError"}
+
+
+@pytest.mark.parametrize(
+    ("early", "late"),
+    [
+        ({"number": 7, "stage": "stepping"}, {"number": 6, "stage": "wrapped"}),
+        ({"number": 7, "error": ERROR}, {"number": 6}),
+        ({"stage": "ended"}, {"stage": "stepping"}),
+        ({"number": 7, "stage": "ended"}, {"number": 8, "stage": "stepping"}),
+        ({"error": ERROR}, {"steps": 8}),
+    ],
+)
+def test_a_report_that_was_overtaken_undoes_nothing(
+    rolls: Rolls, clock: Clock, early: dict[str, Any], late: dict[str, Any]
+) -> None:
+    """Two connections have no order, and the last word is sent while another is on its way."""
+    said = take(rolls, a_caller(), a_word(**early))
+    clock.now = at(1)
+    assert rolls.take(a_caller(), a_word(**late), 100) == (said, said)
+    assert rolls.of(UID, 1) == Roll(entries=(said,))
+
+
+@pytest.mark.parametrize(
+    ("early", "late"),
+    [
+        ({"number": 7}, {"number": 8}),
+        ({"number": 7}, {"number": 7}),
+        ({"number": 7}, {}),
+        ({}, {"number": 0}),
+        ({"number": 7, "error": ERROR}, {"number": 8}),
+        ({"error": ERROR}, {"error": ERROR, "stage": "ended"}),
+    ],
+)
+def test_a_report_that_comes_in_its_turn_counts(
+    rolls: Rolls, early: dict[str, Any], late: dict[str, Any]
+) -> None:
+    take(rolls, a_caller(), a_word(**early))
+    assert take(rolls, a_caller(), a_word(**late)).report == a_word(**late)
+
+
 def test_each_process_of_each_pod_has_its_entry(rolls: Rolls) -> None:
     for instance in range(3):
         for process in ("a", "b"):

@@ -78,6 +78,8 @@ class Rolls:
         before = sheet.get(caller.pod_uid, report.process)
         if before is None and self._takes_much(sheet, _FULL):
             raise BusyError(_LATER)
+        if before is not None and _overtaken(report, before.report):
+            return before, before
         now = self._clock()
         self._listen((caller.job_uid, caller.pod_uid, report.process), report, now)
         entry = Entry(
@@ -130,6 +132,15 @@ class Rolls:
             return
         speaking = self.heard + (who not in self._voices)
         self._voices.hear(who, now + _FORGOTTEN * interval(speaking, self._rate))
+
+
+def _overtaken(late: Report, known: Report) -> bool:
+    """True when what comes late was said before what is known, as far as it can be told."""
+    if known.stage is Stage.ENDED and late.stage is not Stage.ENDED:
+        return True
+    if late.number is not None and known.number is not None:
+        return late.number < known.number
+    return known.error is not None and late.error is None
 
 
 def interval(processes: int, rate: float) -> timedelta:

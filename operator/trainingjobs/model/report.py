@@ -168,6 +168,8 @@ class Report(Model):
     version: Annotated[int, Field(ge=1, le=VERSION)]
     process: Annotated[str, Field(pattern="^[A-Za-z0-9-]{1,64}$")]
     """Random, one for each life of a process."""
+    number: Count | None = None
+    """Of this report among all of its process; what overtook an earlier one is not undone by it."""
     pid: Count = 0
     parent: Count = 0
     launcher: bool = False
