@@ -364,6 +364,31 @@ def test_where_nobody_is_heard_nothing_is_known() -> None:
     assert (found.stalled.truth, found.stalled.reason) == (None, UNHEARD)
 
 
+def test_a_stall_that_was_told_stands_while_nobody_is_heard() -> None:
+    told = Condition(type="Stalled", status="True", reason="Stalled", last_transition_time=at(-99))
+    job = a_job(3, status=Status(conditions=[told]))
+    assert looked_at(*(long_ago(waiting(rank), 900) for rank in range(3)), job=job).stalled is None
+
+
+def test_where_nobody_is_heard_for_a_moment_what_was_told_stands() -> None:
+    found = looked_at(*(long_ago(a_report(rank), 40) for rank in range(3)))
+    assert (found.stalled, found.look_again) == (None, at(20))
+
+
+HEARD: dict[str, tuple[list[Any], bool]] = {
+    "all": ([an_entry(a_report(rank), first=at(-5)) for rank in range(3)], False),
+    "one of three, lately": ([an_entry(a_report(0), first=at(-5))], True),
+    "one of three, for long": ([a_report(0)], False),
+}
+
+
+@pytest.mark.parametrize(("told", "partial"), HEARD.values(), ids=HEARD)
+def test_an_operator_that_starts_anew_hears_of_one_at_a_time(
+    told: list[Any], partial: bool
+) -> None:
+    assert looked_at(*told).partial is partial
+
+
 def test_a_script_that_tells_its_own_steps_can_stall() -> None:
     told = {"step": 7}
     found = looked_at(

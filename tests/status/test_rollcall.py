@@ -73,6 +73,43 @@ def test_an_operator_that_starts_anew_leaves_what_was_said_until_reports_come() 
     assert after == before
 
 
+UNDIVIDED = healthy(
+    sharded=Fact(truth=False, reason="DataNotSharded"),
+    findings=(a_finding(Kind.UNSHARDED), a_finding(Kind.STRAGGLER, (2,))),
+)
+ONE_HEARD = (a_rank(0), a_rank(1, stage=None), a_rank(2, stage=None))
+HEARD_AGAIN = {
+    "division is not known": (UNDIVIDED, {"sharded": Fact(truth=None, reason="TooEarly")}),
+    "who is heard divides": (UNDIVIDED, {}),
+    "a stall": (STALL, {"stalled": None}),
+    "a stall that seems to be another's": (
+        STALL,
+        {"stalled": STANDS, "findings": (a_finding(ranks=(0,)),)},
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "now"), HEARD_AGAIN.values(), ids=HEARD_AGAIN)
+def test_an_operator_that_hears_of_some_leaves_what_was_said_of_the_others(
+    before: Diagnosis, now: dict[str, Any]
+) -> None:
+    first = told(before)
+    later = told(healthy(ranks=ONE_HEARD, partial=True, **now), after=first, now=at(60))
+    assert (truths(later), later.findings, later.troubled_ranks) == (
+        truths(first),
+        first.findings,
+        first.troubled_ranks,
+    )
+    whole = told(healthy(), after=later, now=at(90))
+    assert (truths(whole)["DataSharded"], whole.findings) == ("True", [])
+
+
+def test_a_stall_stays_named_while_nobody_is_heard() -> None:
+    first = told(STALL)
+    later = told(replace(STALL, stalled=None, findings=()), after=first, now=at(60))
+    assert (later.findings, later.message) == (first.findings, first.message)
+
+
 def test_who_has_joined_has_joined_though_an_operator_that_starts_anew_hears_of_one_first() -> None:
     one = replace(JOINS, findings=(a_finding(Kind.MISSING), a_finding(Kind.STRAGGLER)))
     after = told(one, after=told(healthy()), now=at(60))

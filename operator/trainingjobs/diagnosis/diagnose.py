@@ -4,7 +4,7 @@ Law: nothing here remembers. The same reports, pods and time give the same answe
 order they came; and `look_again` is the next moment at which time alone could change it.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from trainingjobs.diagnosis import data, leaving, ranks, registered, replicas, stall, wrapper
 from trainingjobs.diagnosis.headway import headway
@@ -15,6 +15,9 @@ from trainingjobs.diagnosis.straggler import straggler
 from trainingjobs.model.finding import Diagnosis
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import Observed
+
+_ALL_HEARD = timedelta(minutes=2)
+"""After so long, who is heard of at all has been heard, though the operator was away."""
 
 
 def diagnose(job: TrainingJob, seen: Observed, now: datetime) -> Diagnosis:
@@ -52,6 +55,7 @@ def diagnose(job: TrainingJob, seen: Observed, now: datetime) -> Diagnosis:
         findings=tuple(finding for answer in answers for finding in answer.findings),
         headway=headway(group, stalled=bool(still.findings)),
         stacks=stacks(group, guilty) if still.findings else "",
+        partial=partial_until(group) is not None,
         look_again=_look_again(group, answers),
     )
 
@@ -60,4 +64,13 @@ def _look_again(group: Group, answers: tuple[Outcome, ...]) -> datetime | None:
     """The next moment at which somebody's patience ends, or a report is overdue."""
     moments = [moment for answer in answers for moment in answer.moments if moment > group.now]
     overdue = min([speaker.overdue for speaker in group.vocal], default=None)
-    return min([*moments, *([overdue] if overdue else [])], default=None)
+    others = [moment for moment in (overdue, partial_until(group)) if moment]
+    return min([*moments, *others], default=None)
+
+
+def partial_until(group: Group) -> datetime | None:
+    """Until when others may be heard that were not yet: the operator may have started anew."""
+    if not group.unheard or not group.speakers:
+        return None
+    due = min([speaker.entry.first for speaker in group.speakers]) + _ALL_HEARD
+    return due if group.now < due else None

@@ -17,6 +17,7 @@ from trainingjobs.diagnosis.registered import whole
 from trainingjobs.diagnosis.speakers import BACKOFF
 from trainingjobs.diagnosis.stages import trains
 from trainingjobs.model.finding import Fact, Kind
+from trainingjobs.model.status import Condition
 from trainingjobs.model.text import cut
 
 MOVES = "Progressing"
@@ -40,7 +41,7 @@ def stalled(group: Group) -> Outcome:
     if not group.live:
         return _not_stalled(FINISHED)
     if not group.vocal:
-        return Outcome(fact=Fact(truth=None, reason=UNHEARD, message=_unheard(group)))
+        return _unheard(group)
     last = max([speaker.moved for speaker in group.speakers])
     limit = _limit(group)
     if not _confirmed(group, last + limit):
@@ -110,8 +111,12 @@ def _told(group: Group, last: datetime) -> bool:
     """True when this very stall was told before: work that comes and goes does not end it."""
     return any(
         item.type == Kind.STALLED and item.status == "True" and item.last_transition_time > last
-        for item in group.job.status.conditions
+        for item in _conditions(group)
     )
+
+
+def _conditions(group: Group) -> list[Condition]:
+    return group.job.status.conditions
 
 
 def _limit(group: Group) -> timedelta:
@@ -120,9 +125,16 @@ def _limit(group: Group) -> timedelta:
     return timedelta(seconds=max(group.job.spec.stall_timeout_seconds, _RHYTHM * rhythm))
 
 
-def _unheard(group: Group) -> str:
-    last = max(speaker.entry.received for speaker in group.live)
-    return f"no report of any rank has arrived since {words.second(last)}"
+def _unheard(group: Group) -> Outcome:
+    """A stall that was told stands until somebody tells of progress; else nothing is known soon."""
+    last = max([speaker.entry.received for speaker in group.live])
+    if any(item.type == Kind.STALLED and item.status == "True" for item in _conditions(group)):
+        return Outcome()
+    due = last + BACKOFF
+    if group.now < due:
+        return Outcome(moments=(due,))
+    said = f"no report of any rank has arrived since {words.second(last)}"
+    return Outcome(fact=Fact(truth=None, reason=UNHEARD, message=said))
 
 
 def _holds_off(group: Group, last: datetime, limit: timedelta) -> str:

@@ -95,5 +95,7 @@ class Diagnosis:
     headway: Headway | None = None
     stacks: str = ""
     """All ranks' stacks, those that are alike told once; empty unless stalled."""
+    partial: bool = False
+    """True while the operator has not heard for long, and not of all: what was told stands."""
     look_again: datetime | None = None
     """When time alone changes the answer."""

@@ -6,7 +6,7 @@ that starts anew has heard nothing yet, so all of it stays until the first repor
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import chain, islice
 
@@ -47,18 +47,48 @@ def called(status: Status, diagnosis: Diagnosis, now: datetime) -> Call:
         diagnosis: what is known now.
         now: the time, in whole seconds.
     """
+    if diagnosis.partial and conditions.holds(status.conditions, STALLED):
+        diagnosis = _as_told(diagnosis)
     facts = _conditions(status.conditions, diagnosis, now)
     findings, troubled = status.findings, status.troubled_ranks
     if diagnosis != SILENCE:
         told = tuple(it for it in diagnosis.findings if _is_told(it, facts))
-        findings = [_found(findings, it, now) for it in told[:MAX_FINDINGS]]
-        troubled = _troubled(troubled, told, diagnosis)
+        stays = _stays(findings, told, diagnosis, facts)
+        new = [_found(findings, it, now) for it in told]
+        findings = [*stays, *new][:MAX_FINDINGS]
+        troubled = _with(troubled if stays else [], _troubled(troubled, told, diagnosis))
     return Call(
         conditions=facts,
         findings=findings,
         troubled=troubled,
         message=_message(facts, findings, now),
     )
+
+
+def _as_told(diagnosis: Diagnosis) -> Diagnosis:
+    """A stall is told anew, and of other ranks, once all are heard of."""
+    if diagnosis.stalled is None or diagnosis.stalled.truth is False:
+        return diagnosis
+    others = tuple(it for it in diagnosis.findings if it.kind is not Kind.STALLED)
+    return replace(diagnosis, stalled=None, findings=others)
+
+
+def _stays(
+    old: Iterable[Found], new: Iterable[Finding], diagnosis: Diagnosis, facts: Iterable[Condition]
+) -> list[Found]:
+    """What was found before and is not looked at anew: nothing is heard of its ranks yet."""
+    kinds = {it.kind.value for it in new}
+    stalls = diagnosis.stalled is None and conditions.holds(facts, STALLED)
+    return [
+        found
+        for found in old
+        if found.type not in kinds and (stalls if found.type == Kind.STALLED else diagnosis.partial)
+    ]
+
+
+def _with(old: Iterable[TroubledRank], new: list[TroubledRank]) -> list[TroubledRank]:
+    known = {rank.rank for rank in new}
+    return [*new, *(rank for rank in old if rank.rank not in known)][:MAX_TROUBLED]
 
 
 def _message(facts: Iterable[Condition], findings: Iterable[Found], now: datetime) -> str:
@@ -97,6 +127,9 @@ def _conditions(
     if conditions.holds(known, REGISTERED):
         # who has joined has joined, though an operator that starts anew hears of one at a time
         facts[REGISTERED] = None
+    if diagnosis.partial:
+        told = {item.type for item in known if item.status != "Unknown"}
+        facts.update(dict.fromkeys(told & {SHARDED, WRAPPED}))
     new = [
         _condition(name, fact, conditions.of(known, name), now)
         for name, fact in facts.items()
