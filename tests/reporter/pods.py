@@ -55,6 +55,7 @@ class Pod:
             "PYTHONPATH": str(self.code),
             "PYTHONDONTWRITEBYTECODE": "1",
             "OMP_NUM_THREADS": "1",
+            "GLOO_SOCKET_IFNAME": "lo",
             "TRAININGJOB_REPORT_URL": self.url,
             "TRAININGJOB_TOKEN_FILE": str(self.folder / "token"),
         } | {name: value for name, value in extra.items() if value}
