@@ -21,6 +21,8 @@ class Settings:
     """Where reports are taken and the whole status is told."""
     report_rate: float = 200.0
     """Reports per second that all pods together are asked for."""
+    api_tokens: bool = False
+    """Tell the whole status to tokens for the API server as well: they travel in plain HTTP."""
     log_level: str = "INFO"
     log_format: str = "json"
 
@@ -43,6 +45,7 @@ def from_environment(environ: Mapping[str, str]) -> Settings:
         report_url=environ.get("TRAININGJOBS_REPORT_URL", default.report_url).strip(),
         report_port=int(_number(environ, "TRAININGJOBS_REPORT_PORT", default.report_port)),
         report_rate=_number(environ, "TRAININGJOBS_REPORT_RATE", default.report_rate),
+        api_tokens=environ.get("TRAININGJOBS_API_TOKENS", "").strip().lower() == "true",
         log_level=environ.get("TRAININGJOBS_LOG_LEVEL", default.log_level).upper(),
         log_format=environ.get("TRAININGJOBS_LOG_FORMAT", default.log_format),
     )

@@ -38,6 +38,7 @@ EVERYTHING: Values = {
         "enabled": True,
         "port": 9081,
         "reportRate": 50.5,
+        "apiServerTokens": True,
         "url": "http://reports.example/api/v1/reports",
         "annotations": {"example.com/i": "j"},
     },

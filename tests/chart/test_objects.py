@@ -276,6 +276,7 @@ def test_every_setting_has_a_value(helm: Helm) -> None:
         report_url="http://reports.example/api/v1/reports",
         report_port=9081,
         report_rate=50.5,
+        api_tokens=True,
         log_level="DEBUG",
         log_format="text",
     )

@@ -172,7 +172,11 @@ def now() -> Any:
 
 @asynccontextmanager
 async def a_scene(
-    store: Store | None = None, limits: Limits = FAST, rate: float = 200.0
+    store: Store | None = None,
+    limits: Limits = FAST,
+    rate: float = 200.0,
+    *,
+    api_tokens: bool = False,
 ) -> AsyncIterator[Scene]:
     """A service on a port of its own."""
     authority, there, registry = (
@@ -191,6 +195,7 @@ async def a_scene(
         wake=woken.append,
         ready=lambda _: about["scene"].ready,
         rate=rate,
+        api_tokens=api_tokens,
         limits=limits,
     )
     service = RollCall(parts)

@@ -15,7 +15,7 @@ JO = {"username": "jo", "uid": "7", "groups": ["a"], "extra": {"scopes": ["x"]}}
 
 @pytest.fixture
 async def scene() -> AsyncIterator[Scene]:
-    async with a_scene() as scene:
+    async with a_scene(api_tokens=True) as scene:
         scene.authority.users |= {"jo": JO, "no": {"username": "no"}}
         scene.authority.may |= {("jo", "lab", "mnist"), ("jo", "lab", "none")}
         yield scene
@@ -78,10 +78,28 @@ async def test_a_pods_token_for_reports_opens_nothing(scene: Scene) -> None:
     assert (await scene.get(AT.format("mnist"), a_token()))[0] == 401
 
 
-async def test_a_token_may_be_made_for_this_alone(scene: Scene) -> None:
-    audience = "trainingjob.dev/status"
-    await scene.get(AT.format("mnist"), a_token(aud=[audience]))
-    assert scene.authority.calls[0][1]["audiences"] == [audience]
+AUDIENCE = "trainingjob.dev/status"
+ACCOUNT = ("system:serviceaccount:lab:default", "lab", "mnist")
+
+
+async def test_a_token_that_is_made_for_this_alone_opens_it(scene: Scene) -> None:
+    scene.authority.may.add(ACCOUNT)
+    assert (await scene.get(AT.format("mnist"), a_token(aud=[AUDIENCE])))[0] == 200
+    assert scene.authority.calls[0][1]["audiences"] == [AUDIENCE]
+
+
+@pytest.mark.parametrize(
+    "token", ["jo", a_token(), a_token(aud=["https://kubernetes.default.svc"]), a_token(aud=[])]
+)
+async def test_a_token_for_more_than_this_is_refused_where_it_is_not_asked_for(token: str) -> None:
+    """It has come over plain HTTP; the API server is not even asked whose it is."""
+    async with a_scene() as scene:
+        scene.authority.users["jo"] = JO
+        scene.authority.may |= {("jo", "lab", "mnist"), ACCOUNT}
+        code, said = await scene.get(AT.format("mnist"), token)
+        assert (code, f"--audience {AUDIENCE}" in said["error"]) == (401, True)
+        assert scene.authority.calls == []
+        assert (await scene.get(AT.format("mnist"), a_token(aud=[AUDIENCE])))[0] == 200
 
 
 async def test_without_an_api_server_nothing_is_told(scene: Scene) -> None:

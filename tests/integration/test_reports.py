@@ -16,6 +16,7 @@ pytestmark = pytest.mark.integration
 
 NAMESPACE = "roll-call"
 AUDIENCE = "trainingjob.dev/reports"
+STATUS = "--audience=trainingjob.dev/status"
 PODS = ["counted-master", "counted-worker-0", "counted-worker-1"]
 REPORT = {"version": 1, "process": "p-0", "stage": "joining", "waitsIn": "init_process_group"}
 
@@ -87,7 +88,7 @@ def test_a_pods_own_token_lets_it_report(desk: Desk) -> None:
         token = desk.pods_token(pod)
         assert desk.report(token, rank=rank) == (200, {"interval": 5.0})
         assert desk.report(token, rank=rank, stage="joined") == (200, {"interval": 5.0})
-    assert desk.ranks(desk.token("may")) == dict.fromkeys(range(3), "joined")
+    assert desk.ranks(desk.token("may", STATUS)) == dict.fromkeys(range(3), "joined")
 
 
 def test_a_token_is_reviewed_once(desk: Desk) -> None:
@@ -133,21 +134,25 @@ def test_a_pod_of_no_job_is_asked_to_wait_and_reviewed_never(desk: Desk) -> None
 
 
 def test_whoever_may_get_the_job_gets_all_of_it(desk: Desk) -> None:
-    code, whole = desk.get("counted", desk.token("may"))
+    code, whole = desk.get("counted", desk.token("may", STATUS))
     assert code == 200
     assert whole["status"]["replicas"] == len(PODS)
     assert [it["pod"] for it in whole["ranks"]] == PODS
 
 
-def test_a_token_for_this_alone_will_do(desk: Desk) -> None:
-    assert desk.get("counted", desk.token("may", "--audience=trainingjob.dev/status"))[0] == 200
+def test_a_token_for_the_api_server_is_refused(desk: Desk) -> None:
+    """It has come over plain HTTP, and opens more than this."""
+    desk.operator.forget_requests()
+    code, said = desk.get("counted", desk.token("may"))
+    assert (code, "--audience trainingjob.dev/status" in said["error"]) == (401, True)
+    assert not [url for _, url in desk.operator.requests() if "tokenreviews" in url]
 
 
 def test_others_do_not_learn_whether_there_is_such_a_job(desk: Desk) -> None:
-    token = desk.token("may-not")
+    token = desk.token("may-not", STATUS)
     assert desk.get("counted", token) == desk.get("no-such-job", token)
     assert desk.get("counted", token)[0] == 403
-    assert desk.get("no-such-job", desk.token("may"))[0] == 404
+    assert desk.get("no-such-job", desk.token("may", STATUS))[0] == 404
 
 
 def test_a_reports_token_opens_nothing_else(desk: Desk) -> None:

@@ -113,6 +113,7 @@ class Program:
             wake=self._queue.wake,
             ready=self._knows,
             rate=self._settings.report_rate,
+            api_tokens=self._settings.api_tokens,
         )
         return RollCall(parts)
 

@@ -45,6 +45,8 @@ class Parts:
     wake: Callable[[Key], None]
     ready: Callable[[str], bool]
     rate: float
+    api_tokens: bool = False
+    """Whether a token for the API server itself opens the whole status."""
     limits: Limits = field(default_factory=Limits)
 
 
@@ -108,7 +110,9 @@ class RollCall:
             store=parts.store, rolls=parts.rolls, diagnose=diagnose, now=lambda: datetime.now(UTC)
         )
         gate = Gate(_QUESTIONS, Crowd(_ASKING, _ASKING_FOR_ONE), time.monotonic)
-        return standings.Standings(sources, Reviews(parts.api), gate, time.monotonic)
+        reviews, tokens = Reviews(parts.api), parts.api_tokens
+        rights = standings.Rights(reviews, gate, time.monotonic, api_tokens=tokens)
+        return standings.Standings(sources, rights, time.monotonic)
 
     async def _describe(self, _: web.Request) -> web.Response:
         return raw(self._document)

@@ -17,7 +17,7 @@ from trainingjobs.cluster.passes import digest, meant_for
 from trainingjobs.cluster.reviews import Reviews, User
 from trainingjobs.cluster.rolls import Rolls
 from trainingjobs.cluster.store import Key, Manifest, Store
-from trainingjobs.handlers.answers import RefusedError, raw
+from trainingjobs.handlers.answers import PROVEN, RefusedError, raw
 from trainingjobs.handlers.reports import bearer
 from trainingjobs.model.finding import Diagnosis
 from trainingjobs.model.job import TrainingJob, parse
@@ -25,7 +25,8 @@ from trainingjobs.model.observed import Observed
 from trainingjobs.model.whole import whole
 
 AUDIENCE = "trainingjob.dev/status"
-"""A token may be made for this alone, so that it is good for nothing else; it need not be."""
+"""A token is made for this alone, so that whoever reads it on its way can do nothing else."""
+_FOR_US = f"make a token for this alone: kubectl create token ACCOUNT --audience {AUDIENCE}"
 PATH = "/api/v1/namespaces/{namespace}/trainingjobs/{name}"
 _SECONDS = 10.0
 """For so long it is believed that somebody is who he was, and may what he could."""
@@ -47,26 +48,64 @@ class Sources:
     now: Callable[[], datetime]
 
 
+class Rights:
+    """Who asks, and what that one may, by the word of the API server."""
+
+    def __init__(
+        self, reviews: Reviews, gate: Gate, clock: Callable[[], float], *, api_tokens: bool
+    ) -> None:
+        self._reviews = reviews
+        self._gate = gate
+        self._api_tokens = api_tokens
+        self._users: Memo[bytes, User | None] = Memo(_REMEMBERED, clock)
+        self._rights: Memo[tuple[bytes, Key], bool] = Memo(_REMEMBERED, clock)
+
+    async def user(self, token: str, address: str) -> User:
+        """Whose token it is.
+
+        Raises:
+            RefusedError: when it is nobody's, or not meant for us.
+        """
+        alone = meant_for(token, AUDIENCE)
+        if not alone and not self._api_tokens:
+            # it is good for more than this, and has come over a wire that anybody may read
+            raise RefusedError(401, _FOR_US)
+
+        async def ask() -> tuple[User | None, float]:
+            async with self._gate.turn(address):
+                return await self._reviews.user(token, AUDIENCE if alone else None), _SECONDS
+
+        user = await self._users.get(digest(token), ask)
+        if user is None:
+            raise RefusedError(401, "the API server does not take this token")
+        return user
+
+    async def may(self, user: User, token: str, key: Key, address: str) -> bool:
+        """True when this user may get this job."""
+
+        async def ask() -> tuple[bool, float]:
+            async with self._gate.turn(address):
+                return await self._reviews.may_get(user, *key), _SECONDS
+
+        return await self._rights.get((digest(token), key), ask)
+
+
 class Standings:
     """The handler of questions."""
 
-    def __init__(
-        self, sources: Sources, reviews: Reviews, gate: Gate, clock: Callable[[], float]
-    ) -> None:
+    def __init__(self, sources: Sources, rights: Rights, clock: Callable[[], float]) -> None:
         self._sources = sources
-        self._reviews = reviews
-        self._gate = gate
+        self._rights = rights
         self._clock = clock
-        self._users: Memo[bytes, User | None] = Memo(_REMEMBERED, clock)
-        self._rights: Memo[tuple[bytes, Key], bool] = Memo(_REMEMBERED, clock)
         self._told: Bounded[str, tuple[float, bytes]] = Bounded(64)
 
     async def tell(self, request: web.Request) -> web.Response:
         """The whole status of one job."""
         key = request.match_info["namespace"], request.match_info["name"]
         token, address = bearer(request), request.remote or ""
-        user = await self._user(token, address)
-        if not await self._may(user, token, key, address):
+        user = await self._rights.user(token, address)
+        request[PROVEN] = True
+        if not await self._rights.may(user, token, key, address):
             # whether there is such a job is told to those alone who may get it
             words = "you may not get this TrainingJob: ask kubectl auth can-i get trainingjobs"
             raise RefusedError(403, words)
@@ -77,24 +116,6 @@ class Standings:
         if not isinstance(job, TrainingJob):
             raise RefusedError(404, "the spec of this TrainingJob cannot be read: see its events")
         return raw(self._answer(job, body.get("status") or {}))
-
-    async def _user(self, token: str, address: str) -> User:
-        async def ask() -> tuple[User | None, float]:
-            audience = AUDIENCE if meant_for(token, AUDIENCE) else None
-            async with self._gate.turn(address):
-                return await self._reviews.user(token, audience), _SECONDS
-
-        user = await self._users.get(digest(token), ask)
-        if user is None:
-            raise RefusedError(401, "the API server does not take this token")
-        return user
-
-    async def _may(self, user: User, token: str, key: Key, address: str) -> bool:
-        async def ask() -> tuple[bool, float]:
-            async with self._gate.turn(address):
-                return await self._reviews.may_get(user, *key), _SECONDS
-
-        return await self._rights.get((digest(token), key), ask)
 
     def _answer(self, job: TrainingJob, status: Manifest) -> bytes:
         known = self._told.get(job.uid)

@@ -31,7 +31,8 @@ One process says where it stands. The answer says in how many seconds the next r
 wanted; a change of stage, an error and the end may be sent earlier."""
 _STANDING = """\
 The status of a TrainingJob with all of its ranks, for whoever may `get` it. The token is one
-for the API server, or one with the audience `trainingjob.dev/status`."""
+with the audience `trainingjob.dev/status`; one for the API server opens nothing, unless the
+operator is told that it may."""
 
 
 def document() -> dict[str, Any]:

@@ -19,6 +19,7 @@ from e2e.rollcall import scenarios
 from e2e.rollcall.history import History, condition
 
 AT_ONCE = 3
+AUDIENCE = "trainingjob.dev/status"
 WORDS = "ROLLCALL_WORDS"
 """Names a folder for what kubectl says of each job in the end: docs/troubleshooting.md has it."""
 
@@ -66,7 +67,7 @@ class Play:
 
     def whole(self, job: str) -> Manifest:
         """What the operator's own service tells of a job, to one who may get it."""
-        token = self.lab.kubectl("create", "token", "default").strip()
+        token = self.lab.kubectl("create", "token", "default", f"--audience={AUDIENCE}").strip()
         home, service = self._operator.home, f"service/{self._operator.name}-rollcall"
         forward = home.cluster.command(
             f"--namespace={home.name}", "port-forward", service, ":rollcall"
