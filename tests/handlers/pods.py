@@ -172,11 +172,7 @@ def now() -> Any:
 
 @asynccontextmanager
 async def a_scene(
-    store: Store | None = None,
-    limits: Limits = FAST,
-    rate: float = 200.0,
-    *,
-    api_tokens: bool = False,
+    store: Store | None = None, limits: Limits = FAST, rate: float = 200.0, **options: Any
 ) -> AsyncIterator[Scene]:
     """A service on a port of its own."""
     authority, there, registry = (
@@ -195,8 +191,8 @@ async def a_scene(
         wake=woken.append,
         ready=lambda _: about["scene"].ready,
         rate=rate,
-        api_tokens=api_tokens,
         limits=limits,
+        **options,
     )
     service = RollCall(parts)
     port = await service.start(0, HOST)
