@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from builders import NOW, a_job, a_pod, at, ended, pending, seen, starting
 from diagnosis.given import a_report, an_entry, at_line
 from trainingjobs.diagnosis.diagnose import diagnose
+from trainingjobs.diagnosis.outcome import found
 from trainingjobs.model.finding import Diagnosis, Kind
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import Observed, PodSeen
@@ -122,7 +123,7 @@ def reports(draw: st.DrawFn, process: str) -> Report:
 @st.composite
 def entries(draw: st.DrawFn, size: int) -> tuple[Entry, ...]:
     """What the operator may remember of a job of so many pods."""
-    found = []
+    heard = []
     for number in range(draw(st.integers(1, size + 2))):
         instance = draw(st.integers(0, size - 1))
         age = draw(st.sampled_from([0.0, 1.0, 15.0, 20.0, 60.0, 500.0, 9000.0]))
@@ -133,8 +134,8 @@ def entries(draw: st.DrawFn, size: int) -> tuple[Entry, ...]:
             first=at(-age - draw(st.sampled_from([0.0, 30.0, 9000.0]))),
             interval=timedelta(seconds=draw(st.sampled_from([1, 5, 50]))),
         )
-        found.append(entry)
-    return tuple(found)
+        heard.append(entry)
+    return tuple(heard)
 
 
 @st.composite
@@ -180,19 +181,26 @@ def test_whatever_is_reported_the_answer_fits_the_resource(
     situation: tuple[TrainingJob, Observed],
 ) -> None:
     """No report breaks it; messages are one bounded line, and ranks are ranks of the group."""
-    found = looked(situation)
-    numbers = [standing.rank for standing in found.ranks]
+    answer = looked(situation)
+    numbers = [standing.rank for standing in answer.ranks]
     assert numbers == list(range(len(numbers)))
-    assert all(0 <= standing.instance < situation[0].size for standing in found.ranks)
-    facts = [found.registered, found.stalled, found.sharded, found.wrapped]
-    told = [*found.findings, *(fact for fact in facts if fact is not None)]
+    assert all(0 <= standing.instance < situation[0].size for standing in answer.ranks)
+    facts = [answer.registered, answer.stalled, answer.sharded, answer.wrapped]
+    told = [*answer.findings, *(fact for fact in facts if fact is not None)]
     assert all(len(one.message) <= MAX_MESSAGE for one in told)
     assert all("\n" not in one.message for one in told)
-    for finding in found.findings:
+    for finding in answer.findings:
         assert finding.message
         assert list(finding.ranks) == sorted(set(finding.ranks))
         assert set(finding.ranks) <= set(numbers)
         assert finding.line != ""
+
+
+def test_a_finding_is_one_line_that_fits_however_much_is_said() -> None:
+    finding = found(Kind.STALLED, (0,), "x\n" * 5000, "")
+    assert len(finding.message) == MAX_MESSAGE
+    assert "\n" not in finding.message
+    assert finding.line is None
 
 
 @SOME
@@ -232,11 +240,11 @@ def test_until_the_next_look_nothing_changes(
     situation: tuple[TrainingJob, Observed], part: float
 ) -> None:
     """Whoever looks in between sees the same: the operator sleeps until then."""
-    found = looked(situation)
-    again = found.look_again or NOW + timedelta(days=1)
+    answer = looked(situation)
+    again = answer.look_again or NOW + timedelta(days=1)
     between = NOW + (again - NOW) * part
     assume(NOW <= between < again)
-    assert repr(looked(situation, between)) == repr(found)
+    assert repr(looked(situation, between)) == repr(answer)
 
 
 @st.composite
@@ -270,11 +278,11 @@ def healthy(draw: st.DrawFn) -> tuple[TrainingJob, Observed]:
 @MANY
 @given(healthy())
 def test_nothing_is_found_in_a_healthy_group(situation: tuple[TrainingJob, Observed]) -> None:
-    found = looked(situation)
-    assert found.findings == ()
-    assert found.registered is not None
-    assert found.stalled is not None
-    assert (found.registered.truth, found.stalled.truth) == (True, False)
+    answer = looked(situation)
+    assert answer.findings == ()
+    assert answer.registered is not None
+    assert answer.stalled is not None
+    assert (answer.registered.truth, answer.stalled.truth) == (True, False)
 
 
 @SOME
@@ -287,8 +295,8 @@ def test_the_one_that_stops_is_the_one_that_is_named(
     assume(job.size > 1)
     guilty = data.draw(st.integers(0, job.size - 1))
     stopped = tuple(_stopped(entry, guilty) for entry in there.roll.entries)
-    found = looked((job, replace(there, roll=Roll(entries=stopped))))
-    assert [(one.kind, one.ranks) for one in found.findings] == [(Kind.STALLED, (guilty,))]
+    answer = looked((job, replace(there, roll=Roll(entries=stopped))))
+    assert [(one.kind, one.ranks) for one in answer.findings] == [(Kind.STALLED, (guilty,))]
 
 
 def _stopped(entry: Entry, guilty: int) -> Entry:

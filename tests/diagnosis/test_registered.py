@@ -222,6 +222,17 @@ KNOWN: dict[str, tuple[list[Any], dict[str, Any], tuple[bool | None, str] | None
         {"job": a_job(3, processesPerInstance=4)},
         (True, ALL_JOINED),
     ),
+    "one of four ranks has joined a group of two": (
+        [
+            *(
+                an_entry(joined(rank, world=4, world_size=4, process=f"p{rank}"), rank // 2)
+                for rank in range(3)
+            ),
+            an_entry(joined(1, world_size=2, process="p3"), 1),
+        ],
+        {"job": a_job(2, processesPerInstance=2)},
+        (False, Kind.MISSING),
+    ),
     "the reports of one node are blocked and its ranks train": (
         [a_report(1), a_report(2)],
         {},

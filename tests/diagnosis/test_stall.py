@@ -84,6 +84,15 @@ GUILTY: dict[str, tuple[list[Any], dict[str, Any], tuple[int, ...], str]] = {
         (1,),
         f"{ONE} waits in barrier at train.py:35; {OTHERS}: {ORDER}",
     ),
+    "the master skipped it": (
+        [waiting(1), waiting(2), waiting(0, line=35, waits_in="barrier")],
+        {},
+        (0,),
+        (
+            "rank 0 (mnist-master on node-a) waits in barrier at train.py:35; ranks 1-2 wait in "
+            f"backward at train.py:30; {SINCE}: {ORDER}"
+        ),
+    ),
     "a rank is one collective behind at the same line": (
         [waiting(0), waiting(2), waiting(1, sequence=3999)],
         {},
