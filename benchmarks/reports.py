@@ -27,7 +27,7 @@ import psutil
 import uvloop
 from reports_operator import HOST, NAMESPACE, PROCESSES, uid
 
-STEPS, SPREAD = 10_000, 0.3
+STEPS, PATIENCE, SPREAD = 10_000, 60.0, 1.0
 """Jobs start one after the other, so many seconds apart."""
 FRAMES = [
     {"file": f"torch/nn/modules/module_{it}.py", "line": 100 + it, "function": "forward"}
@@ -39,10 +39,10 @@ FRAMES = [
 class Tally:
     """What the ranks saw."""
 
-    codes: Counter[int] = field(default_factory=Counter)
-    seconds: list[float] = field(default_factory=list)
     sent: list[float] = field(default_factory=list)
     """When."""
+    answered: list[tuple[float, str, float]] = field(default_factory=list)
+    """When a report was sent, what was answered, and after how many seconds."""
     started: float = 0
     took: float = 0
 
@@ -91,21 +91,29 @@ async def live(http: aiohttp.ClientSession, url: str, place: tuple[int, int], ta
     job, rank, world = *place, int(http.headers["X-World"])
     headers = {"Authorization": f"Bearer {token(job, rank // PROCESSES)}"}
     process, since = f"p-{job}-{rank}", time.monotonic()
-    interval = max(1.0, world / 200)
+    interval, failures = max(1.0, world / 200), 0
     await asyncio.sleep(job * SPREAD + interval * random.random())  # noqa: S311
     while True:
         started = time.monotonic()
         tally.sent.append(started)
-        try:
-            said = word(process, rank, world, since)
-            async with http.post(url, json=said, headers=headers) as answer:
-                code, told = answer.status, await answer.json()
-            interval = told.get("interval") or float(answer.headers.get("Retry-After", interval))
-        except (aiohttp.ClientError, TimeoutError):
-            code = 0
-        tally.codes[code] += 1
-        tally.seconds.append(time.monotonic() - started)
-        await asyncio.sleep(interval * random.uniform(0.9, 1.1))  # noqa: S311
+        code, wanted, retry = await ask(http, url, word(process, rank, world, since), headers)
+        tally.answered.append((started, str(code), time.monotonic() - started))
+        interval, failures = wanted or interval, 0 if wanted else failures + 1
+        pause = max(retry, min(PATIENCE, interval * 2.0 ** min(failures, 10)))
+        await asyncio.sleep(pause * random.uniform(0.9, 1.1))  # noqa: S311
+
+
+async def ask(
+    http: aiohttp.ClientSession, url: str, said: dict[str, Any], headers: dict[str, str]
+) -> tuple[int | str, float, float]:
+    """Send a report; the answer's code, the interval in it, and when to come again."""
+    try:
+        async with http.post(url, json=said, headers=headers) as answer:
+            told = await answer.json()
+            retry = float(answer.headers.get("Retry-After", 0))
+            return answer.status, told.get("interval", 0.0), retry
+    except (aiohttp.ClientError, TimeoutError) as error:
+        return type(error).__name__, 0.0, 0.0
 
 
 async def train(chosen: argparse.Namespace, url: str, tally: Tally) -> None:
@@ -159,15 +167,21 @@ def measure(chosen: argparse.Namespace) -> dict[str, Any]:
 
 def rhythm(tally: Tally) -> dict[str, Any]:
     """How often the ranks reported, and how long they waited for an answer."""
-    half = [it for it in tally.sent if it > tally.started + tally.took / 2]
+    middle = tally.started + tally.took / 2
+    begun = Counter(code for sent, code, _ in tally.answered if sent <= middle)
+    steady = [it for it in tally.answered if it[0] > middle]
+    waits = [seconds for _, _, seconds in steady]
     return {
         "seconds": round(tally.took, 1),
         "reports": len(tally.sent),
-        "reports/s in the second half": round(len(half) / (tally.took / 2), 1),
         "most reports in one second": max(Counter(map(int, tally.sent)).values()),
-        "answers": dict(sorted(tally.codes.items())),
-        "latency p50 in ms": round(1000 * statistics.median(tally.seconds), 2),
-        "latency p99 in ms": round(1000 * statistics.quantiles(tally.seconds, n=100)[98], 2),
+        "answers in the first half": dict(begun),
+        "answers in the second half": dict(Counter(code for _, code, _ in steady)),
+        "reports/s in the second half": round(
+            sum(it > middle for it in tally.sent) / (tally.took / 2), 1
+        ),
+        "its latency p50 in ms": round(1000 * statistics.median(waits), 2),
+        "its latency p99 in ms": round(1000 * statistics.quantiles(waits, n=100)[98], 2),
     }
 
 

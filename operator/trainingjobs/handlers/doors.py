@@ -132,7 +132,9 @@ class Site:
         runner = self._runner = web.AppRunner(self.app, shutdown_timeout=_SHUTDOWN_SECONDS)
         await runner.setup()
         lines, loop = self._lines(cast("web.Server", runner.server)), asyncio.get_running_loop()
-        self._server = await loop.create_server(lines, host, port, reuse_address=True)
+        self._server = await loop.create_server(
+            lines, host, port, backlog=self.limits.connections, reuse_address=True
+        )
         return int(self._server.sockets[0].getsockname()[1])
 
     async def stop(self) -> None:
