@@ -217,6 +217,26 @@ def test_it_goes_on_when_the_server_is_out() -> None:
     assert run(scenario()) == 3
 
 
+def test_when_the_server_is_back_all_jobs_are_looked_at() -> None:
+    """Their looks have failed, and would be tried again up to a minute later."""
+
+    async def scenario() -> list[tuple[str, str]]:
+        here = Round()
+        here.store.put_job(here.api.add(JOB, a_body()))
+        task = asyncio.create_task(here.resync.list_jobs())
+        await asyncio.sleep(61)
+        assert here.woken == []
+        out(here)
+        await asyncio.sleep(60 + 5 + 5)
+        assert here.woken == []
+        here.api.refuse = lambda *_: None
+        await asyncio.sleep(60 + 60)
+        task.cancel()
+        return here.woken
+
+    assert run(scenario()) == [KEY]
+
+
 def lists(here: Round) -> list[str]:
     """What was listed, in turn."""
     paths = [path for _, path in here.api.calls if not path.startswith("/apis/scheduling.")]

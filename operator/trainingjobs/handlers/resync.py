@@ -59,11 +59,18 @@ class Resync:
         self.health.rounds.expect(_CHILDREN, self.sweep_seconds)
 
     async def list_jobs(self) -> None:
-        """List the jobs again and again, until cancelled."""
+        """List the jobs again and again, until cancelled.
+
+        Looks at jobs that failed while no list could be made have their own, longer pauses: the
+        first list that can be made again ends them.
+        """
         pause = SECONDS
         while True:
             await _rest(pause, self._jobs_lapsed)
-            pause = SECONDS if await self._done(_JOBS, self.once) else _RETRY_SECONDS
+            listed = await self._done(_JOBS, self.once)
+            if listed and pause == _RETRY_SECONDS:
+                self._wake_all()
+            pause = SECONDS if listed else _RETRY_SECONDS
 
     async def sweep_children(self) -> None:
         """Sweep soon, for what vanished before the watches began, and then again and again."""
@@ -87,6 +94,10 @@ class Resync:
         if done:
             self.health.rounds.done(name)
         return done
+
+    def _wake_all(self) -> None:
+        for body in self.store.jobs():
+            self.wake((body["metadata"]["namespace"], body["metadata"]["name"]))
 
     async def _list(self, namespace: str | None) -> None:
         """Take in what is listed; only the identities are kept."""
