@@ -5,16 +5,18 @@ import json
 import os
 import secrets
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from faults import kinds
 from faults.scenarios import SCENARIOS
+from trainingjobs.model import labels
 
 RECORDINGS = Path(__file__).parent / "recordings"
 CHOSEN_PER_KIND = 3
 CHOSEN_SEED = 1
 _SEED = secrets.randbelow(10**6)
+_VERBS = {"create", "check", "patch", "delete"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +26,25 @@ class Case:
     scenario: str
     at: str
     fault: str
+    seconds: float = kinds.WHILE
+    """For how long permissions are away."""
 
     @property
     def id(self) -> str:
-        """Scenario, position, fault."""
-        return f"{self.scenario}-{self.at.replace(' ', '.')}-{self.fault}"
+        """Scenario, position, fault, and how long it takes where that is long."""
+        long = f"_{self.seconds:.0f}s" if self.long else ""
+        return f"{self.scenario}-{self.at.replace(' ', '.')}-{self.fault}{long}"
+
+    @property
+    def long(self) -> bool:
+        """True when it takes so long that it needs an operator of its own and much patience."""
+        return self.seconds > kinds.WHILE
+
+    @property
+    def resource(self) -> str:
+        """What kind of object the write or the event is about; the status is the job's."""
+        about = next(word for word in self.at.split() if word not in _VERBS)
+        return labels.PLURAL if about == "status" else about
 
     @property
     def kills(self) -> bool:
@@ -38,7 +54,7 @@ class Case:
     @property
     def refuses_a_template(self) -> bool:
         """True when the API server seems to say that an object can never be made."""
-        made = ("create pods", "check pods", "create services")
+        made = ("create pods", "check pods", "create services", "create podgroups")
         return self.fault == "422" and self.at.startswith(made)
 
 
@@ -54,6 +70,18 @@ def recording(scenario: str) -> dict[str, list[str]]:
 def every() -> list[Case]:
     """All cases."""
     return [case for scenario in SCENARIOS for case in _of(scenario)]
+
+
+def long() -> list[Case]:
+    """Permissions that are gone for a minute: at one place of each resource in each life.
+
+    Which place is the seed's choice, so that each run sees others.
+    """
+    found: dict[tuple[str, str], Case] = {}
+    for case in shuffled(every()):
+        if case.fault == kinds.FORBIDS:
+            found.setdefault((case.scenario, case.resource), case)
+    return [replace(case, seconds=kinds.MINUTE) for case in found.values()]
 
 
 def chosen() -> list[Case]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from faults.cases import Case, seed, shuffled
-from faults.engine import Engine, Result
+from faults.engine import Engine, Lanes, Result
 from integration.conftest import apiserver
 from integration.server import ApiServer
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["apiserver"]
 
 WHOLE = "faults"
-SHORT_LANES = {"shared": 10, "killed": 3}
-LONG_LANES = {"shared": 16, "killed": 4}
+SHORT_LANES = Lanes(shared=10, killed=3)
+WHOLE_LANES = Lanes(shared=16, killed=4, patient=8)
 SECONDS = 780.0
 
 
@@ -30,9 +30,11 @@ def engine(
     whole = WHOLE in request.config.getoption("markexpr")
     seconds = float(os.environ.get("FAULTS_SECONDS", SECONDS))
     engine = Engine(apiserver, tmp_path_factory.mktemp("faults"), seconds)
-    engine.start(**(LONG_LANES if whole else SHORT_LANES))
-    yield engine
-    engine.stop()
+    try:
+        engine.start(WHOLE_LANES if whole else SHORT_LANES)
+        yield engine
+    finally:
+        engine.stop()
 
 
 @pytest.fixture(scope="session")

@@ -26,13 +26,17 @@ from faults.laws import violations
 from faults.outcome import differences, outcome
 from faults.proxy import Place, Proxy
 from faults.scenarios import SCENARIOS, play
-from faults.scene import Scene, Stage, Stuck
+from faults.scene import SECONDS, Scene, Stage, Stuck
 from integration.server import ApiServer
+from integration.test_gang import install
+from trainingjobs.model.gang import Gang
 
 QUIET_SECONDS = 1.0
 SETTLE_SECONDS = 30.0
 CASE_SECONDS = 300.0
-SHARED, KILLED = "shared", "killed"
+WELL_SECONDS = 30
+STARTS_AT_ONCE = 3
+SHARED, KILLED, PATIENT = "shared", "killed", "patient"
 
 Judge = Callable[[dict[str, Any]], list[str]]
 
@@ -50,13 +54,26 @@ class Result:
     seconds: float = 0.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lanes:
+    """How many cases run at once."""
+
+    shared: int
+    """By one operator, with a namespace each."""
+    killed: int
+    """By an operator each, which may be killed."""
+    patient: int = 0
+    """By an operator each, without permissions for long."""
+
+
 class Engine:
     """The API server's proxy, eye and lanes; cases go in, results come out."""
 
     def __init__(self, server: ApiServer, folder: Path, seconds: float = 3600.0) -> None:
         self._server = server
         self._folder = folder
-        self._deadline = time.monotonic() + seconds
+        self._seconds = seconds
+        self._deadline = 0.0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._queues: dict[str, asyncio.Queue[tuple[Case, Future[Result]]]] = {}
@@ -66,10 +83,11 @@ class Engine:
         self._number = 0
         self._one = asyncio.Lock()
 
-    def start(self, shared: int, killed: int) -> None:
-        """Start lanes: one operator for so many namespaces, and so many with one each."""
+    def start(self, lanes: Lanes) -> None:
+        """Start all operators."""
         self._thread.start()
-        self._call(self._open(shared, killed))
+        self._call(self._open(lanes))
+        self._deadline = time.monotonic() + self._seconds
 
     def stop(self) -> None:
         """End all processes."""
@@ -103,9 +121,11 @@ class Engine:
 
     def _enqueue(self, futures: dict[Case, Future[Result]]) -> None:
         for case, future in futures.items():
-            self._queues[KILLED if case.kills else SHARED].put_nowait((case, future))
+            kind = PATIENT if case.long else KILLED if case.kills else SHARED
+            self._queues[kind].put_nowait((case, future))
 
-    async def _open(self, shared: int, killed: int) -> None:
+    async def _open(self, lanes: Lanes) -> None:
+        await asyncio.to_thread(install, self._server, Gang.VOLCANO)
         tls = ssl.create_default_context(cafile=str(self._server.ca))
         self._proxy = Proxy(self._server.url, tls)
         await self._proxy.start()
@@ -118,17 +138,28 @@ class Engine:
         )
         self._eye = Eye(self._session)
         await self._eye.open()
-        self._queues = {SHARED: asyncio.Queue(), KILLED: asyncio.Queue()}
-        self._lanes = [self._lane(SHARED, shared + 1)]
-        self._lanes += [self._lane(f"{KILLED}-{number}", 1) for number in range(killed)]
+        self._queues = {kind: asyncio.Queue() for kind in (SHARED, KILLED, PATIENT)}
+        self._lanes = [self._lane(SHARED, lanes.shared + 1)]
+        for kind, count in ((KILLED, lanes.killed), (PATIENT, lanes.patient)):
+            self._lanes += [self._lane(f"{kind}-{number}", 1) for number in range(count)]
         self._proxy.on_watch = self._watched
-        await asyncio.gather(*(lane.open(self._proxy, self._server) for lane in self._lanes))
+        await self._open_lanes()
         self._spare = self._lanes[0].places[-1]
         for lane in self._lanes:
-            queue = self._queues[KILLED if lane.name.startswith(KILLED) else SHARED]
+            queue = self._queues[lane.name.partition("-")[0]]
             for place in lane.places:
                 if place is not self._spare:
                     self._workers.append(asyncio.create_task(self._work(queue, lane, place)))
+
+    async def _open_lanes(self) -> None:
+        """A few at a time, since a start takes seconds of a core."""
+        gate = asyncio.Semaphore(STARTS_AT_ONCE)
+
+        async def one(lane: Lane) -> None:
+            async with gate:
+                await lane.open(self._proxy, self._server)
+
+        await asyncio.gather(*(one(lane) for lane in self._lanes))
 
     def _lane(self, name: str, places: int) -> Lane:
         named = [Place(f"faults-{name}-{number}") for number in range(places)]
@@ -154,11 +185,12 @@ class Engine:
     ) -> None:
         while True:
             case, future = await queue.get()
-            if time.monotonic() > self._deadline:
+            late = time.monotonic() + (case.seconds if case.long else 0)
+            if late > self._deadline:
                 future.set_result(Result(skipped="no time was left"))
                 continue
             try:
-                async with asyncio.timeout(CASE_SECONDS):
+                async with asyncio.timeout(CASE_SECONDS + case.seconds):
                     future.set_result(await self._case(case, lane, place))
             except Exception as error:  # noqa: BLE001 - it is the test's, in another thread
                 future.set_exception(error)
@@ -170,11 +202,23 @@ class Engine:
             expected = (await self._reference(case.scenario)).outcome
             judge = functools.partial(differences, expected)
         result = await self._run(case.scenario, lane, place, case, judge)
+        if case.long:
+            result.problems += await self._ill(lane)
         if not result.fired:
             result.skipped = f"this run did not come to {case.at}"
         if result.problems:
             result.problems.append(lane.log(place.job))
         return result
+
+    async def _ill(self, lane: Lane) -> list[str]:
+        """What the operator still complains of when it has had time to recover."""
+        words = "never asked"
+        for _ in range(WELL_SECONDS):
+            words = await lane.complaints(self._session)
+            if not words:
+                return []
+            await asyncio.sleep(1)
+        return [f"the operator is not well again: {words}"]
 
     async def _reference(self, scenario: str) -> Result:
         """Each scenario is run once without a fault, one after the other."""
@@ -196,31 +240,36 @@ class Engine:
     ) -> Result:
         self._number += 1
         scenario, job = SCENARIOS[name], f"c{self._number:05}"
-        stage = Stage(self._session, Scene(place.namespace, job), scenario.whole_spec)
+        away = case.seconds if case and case.long else 0
+        scene = Scene(place.namespace, job, patience=SECONDS + away)
+        stage = Stage(self._session, scene, scenario.whole_spec)
         result, ends, began = Result(), len(lane.ends), time.monotonic()
-        place.begin(job, case.at if case else "", case.fault if case else "")
+        if case is None:
+            place.begin(job)
+        else:
+            place.begin(job, case.at, case.fault, case.seconds)
         self._eye.follow(stage)
         try:
             await play(scenario, stage)
-            await _settle(stage.scene, judge)
+            await _settle(scene, judge, SETTLE_SECONDS + away)
         except (Stuck, AssertionError) as error:
             result.problems.append(str(error))
-        result.outcome = outcome(stage.scene)
+        result.outcome = outcome(scene)
         result.problems += judge(result.outcome)
-        result.problems += violations(stage.scene.story, stage.spec, stage.scene.taken)
+        result.problems += violations(scene.story, stage.spec, scene.taken)
         result.problems += [f"the operator ended with {code}" for code in lane.ends[ends:]]
         result.fired = place.fired or case is None
         result.writes, result.events = [*place.writes], [*place.events]
         result.seconds = time.monotonic() - began
-        self._eye.leave(stage.scene)
+        self._eye.leave(scene)
         await stage.clear()
         return result
 
 
-async def _settle(scene: Scene, judge: Judge) -> None:
+async def _settle(scene: Scene, judge: Judge, seconds: float) -> None:
     """Give it time to come to the right end, and then time to leave it again."""
     with suppress(Stuck):
-        await scene.until("the right end", lambda: not judge(outcome(scene)), SETTLE_SECONDS)
+        await scene.until("the right end", lambda: not judge(outcome(scene)), seconds)
     await scene.quiet(QUIET_SECONDS)
 
 

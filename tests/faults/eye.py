@@ -1,4 +1,4 @@
-"""An independent watch of all jobs, pods and services, straight at the API server."""
+"""An independent watch of all jobs and what they own, straight at the API server."""
 
 import asyncio
 import json
@@ -9,6 +9,8 @@ import aiohttp
 
 from faults.laws import Seen
 from faults.scene import GROUP, Scene, Stage
+from trainingjobs.model import gang
+from trainingjobs.model.gang import Gang
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +20,7 @@ _PATHS = {
     "Pod": "/api/v1/pods",
     "Service": "/api/v1/services",
 }
+_GROUPS = f"/apis/{Gang.VOLCANO}/{gang.PLURAL}"
 
 
 class Eye:
@@ -30,8 +33,10 @@ class Eye:
 
     async def open(self) -> None:
         """Begin to watch."""
-        for kind, path in _PATHS.items():
+        for kind, path in {**_PATHS, gang.KIND: _GROUPS}.items():
             async with self._session.get(path, params={"limit": "1"}) as answer:
+                if answer.status == 404 and path == _GROUPS:
+                    continue  # not every test needs a gang scheduler
                 version = (await answer.json())["metadata"]["resourceVersion"]
             self._tasks.append(asyncio.create_task(self._watch(kind, path, version)))
 

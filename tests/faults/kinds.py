@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from faults.proxy import Call, Stream
 
 WHILE = 2.0
-"""For how long permissions are away, and what freezes is frozen."""
+"""For how long permissions are away unless a case says more, and what freezes is frozen."""
+MINUTE = 60.0
 INJECTED = "injected by the fault harness"
 
 
@@ -219,3 +220,4 @@ EVENTS: dict[str, Callable[["Stream", bytes, bytes | None], Awaitable[None]]] = 
 }
 
 KILLS = {"kill_before", "kill_after", "kill_stale", "kill"}
+FORBIDS = "forbid"

@@ -12,14 +12,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import aiohttp
 import yaml
 
 from faults.proxy import Place, Proxy
+from integration.operators import free_port
 from integration.server import ApiServer
 from trainingjobs.cluster.rbac import RULES
 
 OPERATOR = Path(os.environ.get("FAULTS_OPERATOR", Path(__file__).parents[2] / "operator"))
-START_SECONDS = 60.0
+START_SECONDS = 180.0
 RESYNC_SECONDS = "20"
 _CHECK_SECONDS = 0.1
 _RBAC = "rbac.authorization.k8s.io"
@@ -38,6 +40,7 @@ class Lane:
     ends: list[int] = field(default_factory=list)
     """Exit codes of operators that ended by themselves."""
     starts: int = 0
+    _port: int = 0
     _process: subprocess.Popen[bytes] | None = None
     _watches: set[tuple[str, str]] = field(default_factory=set)
     _watches_all: asyncio.Event = field(default_factory=asyncio.Event)
@@ -77,6 +80,14 @@ class Lane:
                 stream.hang_up()
         self._start()
 
+    async def complaints(self, session: aiohttp.ClientSession) -> str:
+        """What the operator says of its own health; nothing where it is well."""
+        try:
+            async with session.get(f"http://127.0.0.1:{self._port}/healthz") as answer:
+                return "" if answer.status == 200 else await answer.text()
+        except aiohttp.ClientError as error:
+            return f"it does not answer: {error}"
+
     def log(self, job: str) -> str:
         """What the operators have logged about a job, and what went wrong at all."""
         text = (self.folder / "operator.log").read_text(errors="replace")
@@ -99,7 +110,8 @@ class Lane:
 
     def _start(self) -> None:
         self.starts += 1
-        command = [sys.executable, "-m", "trainingjobs", "run", "--port=0"]
+        self._port = free_port()
+        command = [sys.executable, "-m", "trainingjobs", "run", f"--port={self._port}"]
         command += [f"--namespace={place.namespace}" for place in self.places]
         environment = {
             "PATH": os.environ["PATH"],

@@ -13,11 +13,12 @@ _KEPT = (
     "ready",
     "replicas",
     "instances",
+    "groupSize",
     "succeededRanks",
     "observedGeneration",
 )
-_DISRUPTED = {"Deleted", "Gone"}
-"""A pod that went while nobody looked is gone; whoever saw it go can say that it was deleted."""
+_DISRUPTED = {"Deleted", "EvictionByEvictionAPI", "Gone"}
+"""A pod that went while nobody looked is gone; whoever saw it go can say how."""
 
 
 def outcome(scene: Scene) -> dict[str, Any]:
@@ -36,6 +37,7 @@ def outcome(scene: Scene) -> dict[str, Any]:
         ],
         "conditions": conditions,
         "pods": [] if scene.gone else _pods(scene),
+        "groups": 0 if scene.gone else len(scene.groups),
         "gone": scene.gone,
     }
 

@@ -45,6 +45,8 @@ class Place:
     events: list[str] = field(default_factory=list)
     at: str = ""
     fault: str = ""
+    seconds: float = kinds.WHILE
+    """For how long permissions are away."""
     fired: bool = False
     forbidden_until: float = 0.0
     gone_until: float = 0.0
@@ -54,9 +56,10 @@ class Place:
     last: dict[str, bytes] = field(default_factory=dict)
     _counts: Counter[str] = field(default_factory=Counter)
 
-    def begin(self, job: str, at: str = "", fault: str = "") -> None:
+    def begin(self, job: str, at: str = "", fault: str = "", seconds: float = kinds.WHILE) -> None:
         """A job's life begins; at this entry of its journal this happens."""
-        self.job, self.at, self.fault, self.fired = job, at, fault, False
+        self.job, self.at, self.fault, self.seconds = job, at, fault, seconds
+        self.fired = False
         self.forbidden_until = self.gone_until = 0.0
         for memory in (self.writes, self.events, self.stale, self.last, self._counts):
             memory.clear()
@@ -80,7 +83,7 @@ class Place:
 
     def forbid(self) -> None:
         """Take all permissions away for a while."""
-        self.forbidden_until = _now() + kinds.WHILE
+        self.forbidden_until = _now() + self.seconds
         for stream in tuple(self.streams):
             stream.hang_up()
 

@@ -17,15 +17,18 @@ class Scenario:
 
     play: Callable[[Stage], Awaitable[None]]
     spec: Body = field(default_factory=dict)
+    scheduler: str = ""
 
     @property
     def whole_spec(self) -> Body:
         """The spec as the user applies it."""
         container = {"name": "trainer", "image": "my/trainer:1"}
+        # this server gives no account to a pod, which a pod that reports has to have
+        pod = {"containers": [container], "serviceAccountName": "default"}
+        named = {"schedulerName": self.scheduler} if self.scheduler else {}
         return {
             "PARALLEL_INSTANCES": len(ALL),
-            # this server gives no account to a pod, which a pod that reports has to have
-            "template": {"spec": {"containers": [container], "serviceAccountName": "default"}},
+            "template": {"spec": {**pod, **named}},
             **self.spec,
         }
 
@@ -79,6 +82,42 @@ async def _suspended(stage: Stage) -> None:
     await _finish(stage, 2)
 
 
+async def _evicted(stage: Stage) -> None:
+    stage.linger = 0.5
+    await stage.up(1)
+    await stage.evict(1, 1)
+    await _finish(stage, 2)
+
+
+async def _starved(stage: Stage) -> None:
+    await stage.up(1)
+    await stage.starve(1, 2)
+    await _finish(stage, 2)
+
+
+async def _elastic(stage: Stage) -> None:
+    """It grows, and of the larger group only one finds room: the group shrinks to that."""
+    await stage.up(1)
+    await stage.change(PARALLEL_INSTANCES=3)
+    await stage.made(2)
+    await stage.bind(2, 0)
+    await stage.up(3, size=1)
+    await stage.end(3, 0)
+    await stage.scene.until("the end", lambda: stage.scene.finished)
+
+
+async def _gang(stage: Stage) -> None:
+    groups = stage.scene.groups
+    await stage.up(1)
+    await stage.change(elastic={"minInstances": 3, "maxInstances": 3})
+    await stage.until(
+        "the group's new size", lambda: {it["spec"]["minMember"] for it in groups.values()} == {3}
+    )
+    await stage.end(1, 1, code=3)
+    await _finish(stage, 2)
+    await stage.scene.until("no pod group", lambda: not groups)
+
+
 async def _expired(stage: Stage) -> None:
     await _finish(stage, 1)
     await stage.scene.until("the job's deletion", lambda: stage.scene.gone)
@@ -90,5 +129,18 @@ SCENARIOS = {
     "spent": Scenario(_spent, {"maxRestarts": 1}),
     "deleted": Scenario(_deleted),
     "suspended": Scenario(_suspended),
+    "evicted": Scenario(_evicted),
+    "starved": Scenario(_starved),
+    "elastic": Scenario(
+        _elastic,
+        {
+            "PARALLEL_INSTANCES": 2,
+            "elastic": {"minInstances": 1, "maxInstances": 3},
+            "placementTimeoutSeconds": 3,
+        },
+    ),
+    "gang": Scenario(
+        _gang, {"elastic": {"minInstances": 2, "maxInstances": 3}}, scheduler="volcano"
+    ),
     "expired": Scenario(_expired, {"cleanPodPolicy": "All", "ttlSecondsAfterFinished": 2}),
 }

@@ -15,12 +15,12 @@ from typing import Any
 import aiohttp
 
 from faults.laws import FINAL, Body, Seen, place
-from trainingjobs.model import labels
+from trainingjobs.model import gang, labels
 
 SECONDS = 90.0
 TRIES = 4
 NODE = "node-a"
-BEGAN = "2026-01-01T00:00:00Z"
+BEGAN, ENDED = "2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z"
 GROUP = f"/apis/{labels.GROUP}/{labels.VERSION}"
 
 
@@ -42,7 +42,11 @@ class Scene:
     pods: dict[str, Body] = field(default_factory=dict)
     job: Body = field(default_factory=dict)
     gone: bool = False
+    groups: dict[str, Body] = field(default_factory=dict)
+    """Pod groups by uid."""
     taken: set[str] = field(default_factory=set)
+    patience: float = SECONDS
+    """How long each step may take."""
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def tell(self, seen: Seen) -> None:
@@ -52,6 +56,10 @@ class Scene:
             self.pods.pop(seen.name, None)
         elif seen.kind == "Pod":
             self.pods[seen.name] = seen.body
+        elif seen.kind == gang.KIND and seen.type == "DELETED":
+            self.groups.pop(seen.uid, None)
+        elif seen.kind == gang.KIND:
+            self.groups[seen.uid] = seen.body
         elif seen.kind == labels.KIND:
             self.job = seen.body
             self.gone = seen.type == "DELETED"
@@ -73,14 +81,14 @@ class Scene:
         kept = [it for it in self.pods.values() if "deletionTimestamp" not in it["metadata"]]
         return {place(pod)[1]: pod for pod in kept if place(pod)[0] == attempt}
 
-    async def until(self, what: str, holds: Callable[[], bool], seconds: float = SECONDS) -> None:
-        """Wait until it holds.
+    async def until(self, what: str, holds: Callable[[], bool], seconds: float = 0) -> None:
+        """Wait until it holds, for so long or with all patience.
 
         Raises:
             Stuck: when it does not in time.
         """
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(seconds or self.patience):
                 while not holds():
                     await self._news.wait()
         except TimeoutError:
@@ -94,7 +102,7 @@ class Scene:
         """
         began = time.monotonic()
         with suppress(TimeoutError):
-            while time.monotonic() - began < SECONDS:
+            while time.monotonic() - began < self.patience:
                 async with asyncio.timeout(seconds):
                     await self._news.wait()
             raise Stuck(f"it does not come to rest; {self.summary()}")
@@ -155,15 +163,22 @@ class Stage:
         if not holds():
             raise Over
 
-    async def up(self, attempt: int) -> None:
-        """A whole group is made, gets its nodes and runs."""
-        scene = self.scene
+    async def made(self, attempt: int, size: int = 0) -> None:
+        """A whole group is made, of as many as are asked for where nothing else is said."""
+        scene, count = self.scene, size or self.size
         await self.until(
             f"all pods of attempt {attempt}",
-            lambda: (
-                len(scene.group(attempt)) == self.size and scene.status.get("attempt") == attempt
-            ),
+            lambda: len(scene.group(attempt)) == count and scene.status.get("attempt") == attempt,
         )
+
+    async def bind(self, attempt: int, rank: int) -> None:
+        """The scheduler finds room for one."""
+        await self._bind(self.scene.group(attempt)[rank])
+
+    async def up(self, attempt: int, size: int = 0) -> None:
+        """A whole group is made, gets its nodes and runs."""
+        scene = self.scene
+        await self.made(attempt, size)
         await asyncio.gather(*(self._bind(pod) for pod in scene.group(attempt).values()))
         await self.until("phase Starting", lambda: scene.status["phase"] == "Starting")
         running = {"running": {"startedAt": BEGAN}}
@@ -183,7 +198,31 @@ class Stage:
         self.scene.taken.add(pod["metadata"]["uid"])
         await self.request("DELETE", self._pod(pod))
 
-    async def say(self, pod: Body, state: Body, phase: str) -> None:
+    async def evict(self, attempt: int, rank: int) -> None:
+        """Somebody drains the node."""
+        pod = self.scene.group(attempt)[rank]
+        self.scene.taken.add(pod["metadata"]["uid"])
+        body = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": pod["metadata"]["name"]},
+        }
+        await self.request("POST", f"{self._pod(pod)}/eviction", body)
+
+    async def starve(self, attempt: int, rank: int) -> None:
+        """The node runs out of memory, and the kubelet puts the pod out."""
+        pod = self.scene.group(attempt)[rank]
+        condition = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": "TerminationByKubelet",
+            "message": "The node was low on resource: memory.",
+        }
+        ended = {"exitCode": 137, "reason": "Error", "startedAt": BEGAN, "finishedAt": ENDED}
+        more = {"reason": "Evicted", "conditions": [condition]}
+        await self.say(pod, {"running": None, "terminated": ended}, "Failed", **more)
+
+    async def say(self, pod: Body, state: Body, phase: str, **more: Any) -> None:
         """The kubelet tells of a pod."""
         container = {
             "name": "trainer",
@@ -193,7 +232,7 @@ class Stage:
             "restartCount": 0,
             "state": state,
         }
-        status = {"phase": phase, "containerStatuses": [container]}
+        status = {"phase": phase, "containerStatuses": [container], **more}
         await self.request("PATCH", f"{self._pod(pod)}/status", {"status": status})
 
     async def clear(self) -> None:
@@ -206,6 +245,9 @@ class Stage:
         await self.request("DELETE", f"/api/v1{self._where}/pods{selector}", now)
         for plural in ("services", "configmaps"):
             await self.request("DELETE", f"/api/v1{self._where}/{plural}{selector}", now)
+        for group in self.scene.groups.values():
+            path = f"/apis/{group['apiVersion']}{self._where}/{gang.PLURAL}"
+            await self.request("DELETE", f"{path}/{group['metadata']['name']}")
 
     async def request(self, method: str, path: str, body: Body | None = None) -> Body:
         """Ask the API server as an administrator; what is gone or has changed is no matter."""
@@ -246,7 +288,7 @@ class Stage:
             "exitCode": code,
             "reason": "Error" if code else "Completed",
             "startedAt": BEGAN,
-            "finishedAt": "2026-01-01T00:01:00Z",
+            "finishedAt": ENDED,
         }
         # a merge patch keeps what it does not name
         await self.say(

@@ -4,17 +4,17 @@ from collections.abc import Callable
 
 import pytest
 
-from faults.cases import Case, chosen, every
+from faults.cases import Case, chosen, every, long
 from faults.engine import Result
 
 pytestmark = [pytest.mark.faults, pytest.mark.integration, pytest.mark.timeout(1200)]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """All cases where they were asked for, else a few of each kind."""
+    """All cases where they were asked for, with the long ones; else a few of each kind."""
     if "case" in metafunc.fixturenames:
         whole = "faults" in metafunc.config.getoption("markexpr")
-        cases = every() if whole else chosen()
+        cases = [*long(), *every()] if whole else chosen()
         metafunc.parametrize("case", cases, ids=[case.id for case in cases])
 
 
