@@ -18,8 +18,8 @@ from e2e.rollcall.scenarios import STALL, line
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 NAMED_WITHIN = 6 * STALL + 60
-"""Seconds from a hang to its name. The target is STALL + 10; with eighteen jobs at once on few cores
-it takes longer until their ranks are heard."""
+"""Seconds from a hang to its name. The target is STALL + 10; with eighteen jobs at once on few
+cores it takes longer until their ranks are heard."""
 OURS = ("trainingjob-rollcall", "PYTHONPATH", "TRAININGJOB_REPORT_URL")
 SLOWED = 1.0
 """Seconds: a step of a tenth of a second takes this long only when something holds it up."""
