@@ -51,6 +51,11 @@ MISSING: dict[str, tuple[list[Any], dict[str, Any], str]] = {
         {"pods": [a_pod(0), starting(1), a_pod(2)]},
         f"2 of 3 ranks joined, missing 1: {ONE} is starting",
     ),
+    "a pod is being deleted": (
+        [joining(0, LATE), joining(2, LATE), spawned(1)],
+        {"pods": [a_pod(0), a_pod(1, deletion_requested=at(-1)), a_pod(2)]},
+        f"2 of 3 ranks joined, missing 1: {ONE} is being deleted",
+    ),
     "a pod has no node": (
         [joining(0, LATE), joining(2, LATE)],
         {"pods": [a_pod(0), pending(1), a_pod(2)]},

@@ -295,7 +295,11 @@ FALSE_ALARMS: dict[str, tuple[list[Any], dict[str, Any]]] = {
         {},
     ),
     "rank 0 saves the model while the others have left": (
-        [idle(0), a_report(1, stage="left"), a_report(2, stage="ended", destroyed=True)],
+        [
+            idle(0),
+            a_report(1, stage="left", quiet_seconds=400),
+            a_report(2, stage="ended", destroyed=True, quiet_seconds=400),
+        ],
         {},
     ),
     "all have finished": (
