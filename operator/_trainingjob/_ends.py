@@ -1,17 +1,20 @@
 """How a process ends: by an exception that nobody caught, or in order. Both are said at once.
 
 The interpreter's own hooks are chained, never replaced. Children of multiprocessing know
-neither: their exceptions are caught by the library, which calls its finalizers meanwhile.
+neither: the library catches their exceptions, prints them, and calls its finalizers (before
+Python 3.13, while the exception is still on its way).
 """
 
 from __future__ import annotations
 
 import atexit
 import sys
+import traceback
 from typing import Any
 
 from _trainingjob import _frames, _thread
 from _trainingjob._guard import OURS, quiet
+from _trainingjob._patch import before, cover
 from _trainingjob._standing import ENDED, ME
 
 LAST_WORDS = 1.0
@@ -20,6 +23,8 @@ FAREWELL = 0.5
 """Seconds that any process waits for that at its end."""
 UNHEARD = 0.1
 """The same, where nobody has answered lately."""
+CATCHERS = ("multiprocessing/process.py", "torch/multiprocessing/spawn.py")
+"""Who catches whatever ends a child."""
 
 
 class Hook:
@@ -46,18 +51,37 @@ def install() -> None:
 
 @quiet
 def watch_child() -> None:
-    """In a child of multiprocessing: the library's own end, where an exception is still known."""
+    """In a child of multiprocessing: the library's own end, where an exception is still known.
+
+    A child forgets the finalizers that it had before its work begins; then it calls those who
+    asked to be called after a fork, even where it was not forked.
+    """
     util = sys.modules.get("multiprocessing.util")
     if util is not None:
-        util.Finalize(None, _child_over, exitpriority=-1000)
+        _finalize()
+        util.register_after_fork(ME, _finalize)
+        cover(traceback, "print_exc", before(_printed))
+        cover(traceback, "format_exc", before(_printed))
+
+
+def _finalize(_: Any = None) -> None:
+    sys.modules["multiprocessing.util"].Finalize(None, _child_over, exitpriority=-1000)
+
+
+@quiet
+def _printed(*_args: Any, **_kwargs: Any) -> None:
+    """A library writes down the exception that has ended its child."""
+    callers = (frame.f_code for frame in _frames.walk(sys._getframe(1)))
+    caller = next((code for code in callers if not code.co_filename.startswith(OURS)), None)
+    value = sys.exc_info()[1]
+    if value is not None and caller is not None and caller.co_filename.endswith(CATCHERS):
+        note(value, value.__traceback__)
 
 
 @quiet
 def _child_over() -> None:
     value = sys.exc_info()[1]
-    if isinstance(value, SystemExit):
-        value = value.__context__ if value.code else None
-    if value is not None and ME.now.on:
+    if value is not None and not isinstance(value, SystemExit):
         note(value, value.__traceback__)
     over()
 

@@ -17,6 +17,13 @@ OWNER = "TRAININGJOB_PROCESS"
 """Which process has taken a place in the group: others in that place are what it has started."""
 DIGITS = 7
 TOOLS = ("torch/_inductor/", "torch/utils/", "torch/testing/", "torch/multiprocessing/")
+HELPERS = (
+    "/torch/utils/data/", "/torch/_inductor/", "/joblib/", "/concurrent/futures/process.py",
+    "/multiprocessing/pool.py", "/multiprocessing/managers.py",
+)  # fmt: skip
+"""Workers of data loaders, pools and managers: their first function is the library's own."""
+ENDING = ("/multiprocessing/util.py", "/traceback.py", "/threading.py")
+"""Where multiprocessing is when the function of a child has come back."""
 LAUNCHERS = ("torch.distributed.launcher.api", "torch.distributed.run")
 """Who imports one of these starts ranks and is none, unless it joins a group after all."""
 
@@ -33,7 +40,10 @@ def number(names: tuple[str, ...]) -> int | None:
 def is_child() -> bool:
     """Whether multiprocessing has started this process."""
     process = sys.modules.get("multiprocessing.process")
-    return process is not None and process.parent_process() is not None
+    if process is None:
+        return False
+    # one that is spawned knows its parent only once it has imported what the script imports
+    return process.parent_process() is not None or hasattr(process.current_process(), "_inheriting")
 
 
 def learn() -> None:
@@ -57,21 +67,20 @@ def is_launcher() -> bool:
 
 
 def task(stack: list[_frames.Seen]) -> str | None:
-    """What a child of multiprocessing is for: "rank", "helper", or None while it still starts."""
+    """What a child of multiprocessing is for: "rank", "helper", or None while that does not show.
+
+    It shows by the first function that the child was told to call: not before it is called, and
+    not any more when it is over and the library ends the child.
+    """
     begun = False
     for file, _, function, _ in reversed(stack):
         if file.endswith("multiprocessing/process.py"):
             begun = begun or function == "_bootstrap"
         elif begun:
-            return "helper" if _is_helper(file) else "rank"
+            if file.endswith(ENDING):
+                return None
+            return "helper" if any(part in file for part in HELPERS) else "rank"
     return None
-
-
-def _is_helper(file: str) -> bool:
-    """Data loader workers, pools and managers: their first function is the library's own."""
-    if _frames.PACKAGES.match(file):
-        return any(part in file for part in ("/torch/utils/data/", "/torch/_inductor/", "/joblib/"))
-    return file.startswith(_frames.STDLIB)
 
 
 def is_tool() -> bool:

@@ -79,10 +79,12 @@ class Reporter:
 
     def _may_speak(self, me: Standing) -> bool:
         """Whether this process turns out to be one to report; waits until that is clear."""
-        while _identity.is_child() and not me.grouped:
+        while _identity.is_child() and not (me.grouped or self.heard or self.failures):
             task = _identity.task(main_stack())
             if task is not None:
                 return task == "rank"
+            if me.stage == ENDED:  # a helper's library catches its exceptions
+                return bool(me.error)
             self._wait(GAP)
         return True
 

@@ -314,6 +314,9 @@ def test_among_how_many_a_sampler_divides(held: dict[str, Any], shares: int) -> 
     [
         ([], None),
         (["/app/train.py"], None),
+        ([_frames.STDLIB + "multiprocessing/util.py", "P:_bootstrap"], None),
+        ([_frames.STDLIB + "traceback.py", "P:_bootstrap"], None),
+        (["/app/train.py", _frames.STDLIB + "runpy.py", "P:run", "P:_bootstrap"], "rank"),
         (["/app/train.py", "P:run", "P:_bootstrap"], "rank"),
         (["/app/train.py", "P:_bootstrap"], "rank"),
         ([f"{TORCH}/multiprocessing/spawn.py", "P:run", "P:_bootstrap"], "rank"),

@@ -141,6 +141,31 @@ def test_an_excepthook_that_forgets_ours_hides_nothing(pod: Pod, operator: Colle
     assert operator.wait(lambda report: report.error and report.error.type == "ZeroDivisionError")
 
 
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_an_exception_in_a_child_of_multiprocessing(
+    pod: Pod, operator: Collector, method: str
+) -> None:
+    pod.script("""
+        import multiprocessing, sys
+        import trainingjob
+        trainingjob.report(step=1)
+        def run():
+            raise KeyError("lost")
+        if __name__ == "__main__":
+            child = multiprocessing.get_context(sys.argv[1]).Process(target=run)
+            child.start()
+            child.join()
+    """)
+    code, out, err = end(pod.start("train.py", method))
+    assert (code, out) == (0, "")
+    assert err.endswith("KeyError: 'lost'\n")
+    assert "_trainingjob" not in err
+    error = operator.wait(lambda report: report.error).error
+    assert error
+    assert error.frame
+    assert (error.type, error.frame.line, error.frame.function) == ("KeyError", 5, "run")
+
+
 def test_a_module_that_is_missing_is_told_before_any_framework(
     pod: Pod, operator: Collector
 ) -> None:

@@ -133,12 +133,16 @@ def test_a_collective_that_one_skips(torch_pod: Pod, operator: Collector) -> Non
     """
     )
     torch_pod.group(script)
-    victim = operator.wait(lambda report: report.rank == 0 and report.waits_in == "all_reduce")
-    guilty = operator.wait(lambda report: at(1, Stage.JOINED)(report) and report.sequence == 1)
+    victim = operator.wait(
+        lambda report: (report.rank, report.waits_in, report.sequence) == (0, "all_reduce", 2)
+    )
+    guilty = operator.wait(
+        lambda report: (
+            at(1, Stage.JOINED)(report) and report.sequence == 1 and report.waits_in is None
+        )
+    )
     user = next(frame for frame in victim.frames if frame.user)
     assert f"train.py:{user.line}" == line(script, "all_reduce")
-    assert victim.sequence == 2
-    assert guilty.waits_in is None
     assert f"train.py:{guilty.frames[0].line}" == line(script, "sleep(0.1)")
 
 
@@ -163,8 +167,8 @@ def test_others_wait_in_backward_for_one_that_sleeps(torch_pod: Pod, operator: C
 def test_others_wait_for_one_that_does_not_wrap(torch_pod: Pod, operator: Collector) -> None:
     script = TRAINS.replace("    model = D", "    time.sleep(1000 if RANK else 0)\n    model = D")
     torch_pod.group(script)
-    victim = operator.wait(lambda report: report.rank == 0 and report.waits_in == "wrap")
-    assert victim.stage is Stage.WRAPPED
+    # a report that was begun before the stage changed may have the stack of after
+    operator.wait(lambda report: at(0, Stage.WRAPPED)(report) and report.waits_in == "wrap")
 
 
 def test_a_stopped_process_is_silent(torch_pod: Pod, operator: Collector) -> None:
@@ -360,7 +364,8 @@ def test_children_of_multiprocessing_are_ranks_once_they_join(
         last = operator.of(rank)[-1]
         assert (last.stage, last.steps) == (Stage.ENDED, 24)
         assert (last.parent, last.launcher, last.world_size) == (process.pid, False, 2)
-        assert last.lines.init == "trained.py:9"
+        init = line(script, "init_process_group").replace("train.py", "trained.py")
+        assert last.lines.init == init
 
 
 def test_a_spawned_child_that_does_not_join_is_there_without_a_rank(
