@@ -60,7 +60,7 @@ integration: install ## Run the tests against a real API server and etcd, which 
 e2e: deploy ## Run the tests with real pods on the local cluster (ROLLCALL_ROUNDS=10)
 	@KUBECONFIG=$$($(PYTHON) -m localcluster kubeconfig) $(PYTEST) -m e2e
 
-faults: install ## Disturb the operator at every write and watch event: 13 minutes (FAULTS_SECONDS=, FAULTS_SEED=)
+faults: install ## Disturb the operator at every write and watch event: 14 minutes (FAULTS_SECONDS=, FAULTS_SEED=)
 	@$(PYTEST) -m faults -rs
 
 test: lint types layers unit integration e2e ## Run all checks and tests, as CI does

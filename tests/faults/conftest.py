@@ -1,6 +1,7 @@
 """What the fault tests share: an API server, and an engine that has begun with all chosen cases."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ __all__ = ["apiserver"]
 WHOLE = "faults"
 SHORT_LANES = Lanes(shared=10, killed=3)
 WHOLE_LANES = Lanes(shared=16, killed=4, patient=8)
-SECONDS = 780.0
+SECONDS = 690.0
 
 
 @pytest.fixture(scope="session")
@@ -46,6 +47,12 @@ def result(engine: Engine, request: pytest.FixtureRequest) -> Callable[[Case], R
     return lambda case: futures[case].result()
 
 
-def pytest_report_header() -> str:
-    """Which cases come first is chance, and can be had again."""
-    return f"faults: FAULTS_SEED={seed()}"
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Which faults were injected, and how to have the same again: what comes first is chance."""
+    reports = terminalreporter.stats.get("passed", [])
+    cases = [it.nodeid for it in reports if it.when == "call" and "test_faults.py::" in it.nodeid]
+    if not cases:
+        return
+    kinds = Counter(case.rstrip("]").rpartition("-")[2] for case in cases)
+    terminalreporter.section(f"faults: {len(cases)}, FAULTS_SEED={seed()}")
+    terminalreporter.line(", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items())))

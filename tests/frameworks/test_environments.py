@@ -90,3 +90,24 @@ def test_jax_golden() -> None:
 @pytest.mark.parametrize("framework", ["PyTorch", "TensorFlow", "JAX"])
 def test_every_variable_that_makes_a_group_is_reserved(framework: str) -> None:
     assert set(variables(0, framework=framework)) <= set(RESERVED)
+
+
+def test_no_framework_golden() -> None:
+    assert variables(2, framework="None", processesPerInstance=2) == {
+        "PARALLEL_INSTANCES": "3",
+        "TRAININGJOB_NAME": "mnist",
+        "TRAININGJOB_ATTEMPT": "1",
+        "TRAININGJOB_ROLE": "worker",
+        "MASTER_ADDR": MASTER,
+        "MASTER_PORT": "29500",
+        "WORLD_SIZE": "6",
+        "RANK": "4",
+        "LOCAL_WORLD_SIZE": "2",
+        "TRAININGJOB_WORKER_ADDR": "mnist-worker-%d.mnist.lab.svc.cluster.local",
+    }
+
+
+def test_the_pattern_is_that_of_every_worker() -> None:
+    place = Place(job=a_job(12, name="a-worker-0"), rank=0, domain=DOMAIN)
+    for number in range(11):
+        assert place.worker_address % number == place.address(number + 1)

@@ -22,7 +22,7 @@ BOUNDS = {
     "spec.failureRules.0.exitCodes.0": (1, 255),
 }
 CHOICES = {
-    "framework": ["PyTorch", "TensorFlow", "JAX", "MPI", "Horovod"],
+    "framework": ["PyTorch", "TensorFlow", "JAX", "MPI", "Horovod", "None"],
     "successPolicy": ["AllInstances", "Master"],
     "cleanPodPolicy": ["Running", "All", "None"],
     "onStall": ["Report", "Restart"],

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from trainingjobs.frameworks import jax, pytorch, tensorflow
+from trainingjobs.frameworks import jax, plain, pytorch, tensorflow
 from trainingjobs.frameworks.base import Environment, Place
 from trainingjobs.model import names
 from trainingjobs.model.spec import Framework
@@ -13,6 +13,7 @@ _ENVIRONMENTS: Mapping[Framework, Callable[[Place], Environment]] = MappingProxy
         Framework.PYTORCH: pytorch.environment,
         Framework.TENSORFLOW: tensorflow.environment,
         Framework.JAX: jax.environment,
+        Framework.NONE: plain.environment,
     }
 )
 

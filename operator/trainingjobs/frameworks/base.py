@@ -36,6 +36,11 @@ class Place:
         """The global rank of this instance's first process."""
         return self.rank * self.processes
 
+    @property
+    def worker_address(self) -> str:
+        """The workers' names as printf's pattern: their number stands for `%d`."""
+        return self.address(1).replace("-worker-0.", "-worker-%d.", 1)
+
     def address(self, rank: int = names.MASTER_RANK) -> str:
         """The fully qualified name of an instance; the master's by default."""
         return names.address(self.job.name, self.job.namespace, rank, self.domain)

@@ -28,6 +28,7 @@ class Framework(StrEnum):
     JAX = "JAX"
     MPI = "MPI"
     HOROVOD = "Horovod"
+    NONE = "None"
 
 
 class SuccessPolicy(StrEnum):
@@ -96,7 +97,8 @@ class Spec(Model):
     framework: Framework = Field(
         default=Framework.PYTORCH,
         description="Whose environment variables the instances get: PyTorch (also torchrun), "
-        "TensorFlow (TF_CONFIG) or JAX; MPI and Horovod are not built yet.",
+        "TensorFlow (TF_CONFIG), JAX, or None (ranks and addresses alone, for any program); "
+        "MPI and Horovod are not built yet.",
     )
     template: Manifest = Field(
         description="Pod template of every instance. The training container is the one named "

@@ -33,7 +33,7 @@ def _unsupported(case: Case) -> Verdict | None:
     framework = case.job.spec.framework
     if frameworks.supported(framework):
         return None
-    words = f"framework {framework.value} is not built yet: use PyTorch, TensorFlow or JAX"
+    words = f"framework {framework.value} is not built yet: use PyTorch, TensorFlow, JAX or None"
     return Verdict(step=Step.FAIL, reason="FrameworkNotSupported", message=words)
 
 
