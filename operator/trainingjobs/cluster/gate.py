@@ -65,6 +65,31 @@ class Crowd:
             self.leave(kind)
 
 
+class Ration:
+    """Work that costs the one core its time, whoever asks for it: one part in so many."""
+
+    def __init__(self, parts: float, clock: Callable[[], float]) -> None:
+        self._parts = parts
+        self._clock = clock
+        self._free = float("-inf")
+
+    async def turn(self, patience: float = 4.0) -> None:
+        """Wait until there may be work again.
+
+        Raises:
+            BusyError: when it takes too long.
+        """
+        until = self._clock() + patience
+        while (wait := self._free - self._clock()) > 0:
+            if self._free > until:
+                raise BusyError(wait)
+            await asyncio.sleep(wait)
+
+    def spent(self, seconds: float) -> None:
+        """So long did it take."""
+        self._free = self._clock() + self._parts * seconds
+
+
 class Gate:
     """Lets so many through in a second, and makes others wait for a while before it refuses."""
 

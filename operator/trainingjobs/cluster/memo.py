@@ -16,10 +16,12 @@ Value = TypeVar("Value")
 
 @dataclass(slots=True)
 class Bounded(Generic[Key, Value]):
-    """The values that were used last."""
+    """The values that were used last: so many, or so much of what they weigh."""
 
     size: int
+    weigh: Callable[[Value], int] = lambda _: 1
     _values: OrderedDict[Key, Value] = field(default_factory=OrderedDict)
+    _weight: int = 0
 
     def __len__(self) -> int:
         return len(self._values)
@@ -32,24 +34,28 @@ class Bounded(Generic[Key, Value]):
         return self._values[key]
 
     def put(self, key: Key, value: Value) -> Value:
-        """Keep the value; the one that nobody used for longest goes if there are too many."""
+        """Keep the value; those that nobody used for longest go if there are too many."""
+        self.drop(key)
         self._values[key] = value
-        self._values.move_to_end(key)
-        if len(self._values) > self.size:
-            self._values.popitem(last=False)
+        self._weight += self.weigh(value)
+        while self._weight > self.size:
+            self.drop(next(iter(self._values)))
         return value
 
     def drop(self, key: Key) -> None:
         """Keep it no longer."""
-        self._values.pop(key, None)
+        if key in self._values:
+            self._weight -= self.weigh(self._values.pop(key))
 
 
 class Memo(Generic[Key, Value]):
     """Values, each until the moment that came with it."""
 
-    def __init__(self, size: int, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, size: int, clock: Callable[[], float], weigh: Callable[[Value], int] = lambda _: 1
+    ) -> None:
         self._clock = clock
-        self._known: Bounded[Key, tuple[Value, float]] = Bounded(size)
+        self._known: Bounded[Key, tuple[Value, float]] = Bounded(size, lambda it: weigh(it[0]))
         self._asked: dict[Key, asyncio.Task[Value]] = {}
 
     def __len__(self) -> int:

@@ -10,8 +10,8 @@ from datetime import datetime
 
 from aiohttp import web
 
-from trainingjobs.cluster.gate import Gate
-from trainingjobs.cluster.memo import Bounded, Memo
+from trainingjobs.cluster.gate import Gate, Ration
+from trainingjobs.cluster.memo import Memo
 from trainingjobs.cluster.observe import observe
 from trainingjobs.cluster.passes import digest, meant_for
 from trainingjobs.cluster.reviews import Reviews, User
@@ -32,8 +32,11 @@ _SECONDS = 10.0
 """For so long it is believed that somebody is who he was, and may what he could."""
 _REMEMBERED = 4_096
 _FRESH = 1.0
+"""An answer is told again for so many seconds at least."""
 _SHARE = 20.0
-"""An answer is told again for so many times the time that it took to make."""
+"""One part in so many of the operator's time goes to making answers, of all jobs together, and one
+in so many again to those of one job."""
+_KEPT_BYTES = 16_000_000
 
 Diagnose = Callable[[TrainingJob, Observed, datetime], Diagnosis]
 
@@ -97,7 +100,8 @@ class Standings:
         self._sources = sources
         self._rights = rights
         self._clock = clock
-        self._told: Bounded[str, tuple[float, bytes]] = Bounded(64)
+        self._ration = Ration(_SHARE, clock)
+        self._told: Memo[str, bytes] = Memo(_KEPT_BYTES, clock, len)
 
     async def tell(self, request: web.Request) -> web.Response:
         """The whole status of one job."""
@@ -115,17 +119,14 @@ class Standings:
         job = parse(body)
         if not isinstance(job, TrainingJob):
             raise RefusedError(404, "the spec of this TrainingJob cannot be read: see its events")
-        return raw(self._answer(job, body.get("status") or {}))
+        return raw(await self._told.get(job.uid, lambda: self._make(job, body.get("status") or {})))
 
-    def _answer(self, job: TrainingJob, status: Manifest) -> bytes:
-        known = self._told.get(job.uid)
-        started = self._clock()
-        if known is not None and started < known[0]:
-            return known[1]
-        sources = self._sources
+    async def _make(self, job: TrainingJob, status: Manifest) -> tuple[bytes, float]:
+        await self._ration.turn()
+        started, sources = self._clock(), self._sources
         seen = observe(sources.store, job, sources.rolls)
         found = whole(status, sources.diagnose(job, seen, sources.now()))
         body = found.model_dump_json(by_alias=True).encode()
         took = self._clock() - started
-        self._told.put(job.uid, (started + max(_FRESH, _SHARE * took), body))
-        return body
+        self._ration.spent(took)
+        return body, max(_FRESH, _SHARE * took)
