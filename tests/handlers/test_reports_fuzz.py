@@ -26,6 +26,8 @@ from trainingjobs.schema import service
 RANKS = 1024
 REPORTS, STANDINGS = "/api/v1/reports", "/api/v1/namespaces/{namespace}/trainingjobs/{name}"
 MODES = [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
+BUSY = {408, 429, 503}
+"""What a machine that is busy with other things may answer as well; each is in the description."""
 many = settings(
     max_examples=40,
     deadline=None,
@@ -79,7 +81,7 @@ def test_reports(scene: Scene, mode: GenerationMode) -> None:
         codes.add(told(scene, case, a_token()).status_code)
 
     every()
-    assert codes <= {200, 400, 401, 413, 415}
+    assert codes <= {200, 400, 401, 413, 415} | BUSY
     assert (200 if mode is GenerationMode.POSITIVE else 400) in codes
 
 
