@@ -1,0 +1,127 @@
+"""One document in, one TrainingJob out, with notes; or the document as it was; or why not."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from itertools import chain, islice
+from math import isfinite
+from types import MappingProxyType
+from typing import Any
+
+from trainingjobs.convert import jobset, mpi, replicas, traces, trainjob, volcano
+from trainingjobs.convert.group import Group, manifest
+from trainingjobs.convert.source import NotConvertible, Note, Source
+from trainingjobs.convert.trainjob import Runtimes
+from trainingjobs.model.spec import Manifest
+
+MAX_DEPTH = 60
+MAX_NODES = 100_000
+_KUBEFLOW = "kubeflow.org"
+_TRAINER = "trainer.kubeflow.org"
+_NOT_SERVED = frozenset({"XGBoostJob", "PaddleJob", "MXJob", "OptimizationJob"})
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """A TrainingJob, and what it is not as the document was."""
+
+    manifest: Manifest
+    notes: tuple[Note, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A training job of which no TrainingJob can be made."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A document that is no training job: it stays as it is."""
+
+
+Result = Converted | Refused | Other
+_Maker = Callable[[Source, Runtimes], Group]
+
+
+def _replicas(kind: str) -> _Maker:
+    return lambda job, _: replicas.group(replicas.KINDS[kind], job)
+
+
+_MAKERS: Mapping[tuple[str, str], _Maker] = MappingProxyType(
+    {
+        **{(_KUBEFLOW, kind): _replicas(kind) for kind in replicas.KINDS},
+        (_TRAINER, "TrainJob"): trainjob.group,
+        ("jobset.x-k8s.io", "JobSet"): lambda job, _: jobset.group(job),
+        ("batch.volcano.sh", "Job"): lambda job, _: volcano.group(job),
+    }
+)
+
+
+def convert(document: Any, runtimes: Runtimes = MappingProxyType({})) -> Result:
+    """What becomes of one document.
+
+    Args:
+        document: as parsed.
+        runtimes: the manifests of Kubeflow's runtimes by name, as far as they are known.
+    """
+    api, kind = identity(document)
+    maker = _maker(api, kind)
+    if maker is None:
+        served = api.partition("/")[0] not in {_KUBEFLOW, _TRAINER} or kind not in _NOT_SERVED
+        return Other() if served else Refused(f"a {kind} cannot be converted: no such framework")
+    notes: list[Note] = []
+    try:
+        bounded(document)
+        job = Source(document, "", notes)
+        done = manifest(job, maker(job, runtimes))
+    except NotConvertible as error:
+        return Refused(str(error))
+    name = str(done["metadata"].get("name", ""))
+    for part in ("template", "masterTemplate"):
+        template = done["spec"].get(part)
+        notes += traces.notes(template, name, f"spec.{part}") if template else []
+    return Converted(done, tuple(dict.fromkeys(notes)))
+
+
+def identity(document: Any) -> tuple[str, str]:
+    """The apiVersion and the kind, empty where it has none."""
+    found = document if isinstance(document, Mapping) else {}
+    return str(found.get("apiVersion") or ""), str(found.get("kind") or "")
+
+
+def bounded(document: Any) -> None:
+    """Refuse what is too deep, too large or no JSON, however small its text is."""
+    room = MAX_NODES
+    level = [document]
+    for _ in range(MAX_DEPTH):
+        room -= len(level)
+        if room < 0:
+            raise NotConvertible(f"more than {MAX_NODES} values in one document")
+        level = list(islice(chain.from_iterable(map(_children, level)), room + 1))
+        if not level:
+            return
+    raise NotConvertible(f"more than {MAX_DEPTH} levels in one document")
+
+
+def _children(value: Any) -> Collection[Any]:
+    if isinstance(value, Mapping):
+        if not all(isinstance(name, str) for name in value):
+            raise NotConvertible("the name of a field must be text: put it in quotes")
+        return value.values()
+    if isinstance(value, list):
+        return value
+    if value is None or isinstance(value, str | int) or _finite(value):
+        return ()
+    raise NotConvertible(f"{type(value).__name__} is nothing that JSON knows")
+
+
+def _finite(value: Any) -> bool:
+    return isinstance(value, float) and isfinite(value)
+
+
+def _maker(api: str, kind: str) -> _Maker | None:
+    group, _, _ = api.partition("/")
+    if (group, kind) == (_KUBEFLOW, "MPIJob"):
+        return lambda job, _: mpi.group(job, api)
+    return _MAKERS.get((group, kind))

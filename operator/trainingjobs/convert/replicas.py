@@ -1,0 +1,156 @@
+"""Kubeflow's first generation: PyTorchJob, TFJob, JAXJob. Replicas by role become one group."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from trainingjobs.convert import elastic, pods, policy
+from trainingjobs.convert.group import Group
+from trainingjobs.convert.pods import Pod
+from trainingjobs.convert.source import NotConvertible, Source
+from trainingjobs.model.spec import MAX_INSTANCES, Framework, Manifest, SuccessPolicy
+
+_NO_PLACE = {
+    "PS": "parameter servers have no place in a group of one master and workers: use "
+    "MultiWorkerMirroredStrategy, or keep the TFJob",
+}
+_TOLD = {
+    "enableDynamicWorker": (
+        "every instance knows all others",
+        "leave it out; a size that changes restarts the group",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """What one kind calls its parts."""
+
+    framework: Framework
+    field: str
+    container: str
+    port: str
+    masters: tuple[str, ...] = ("Master",)
+
+
+KINDS: Mapping[str, Kind] = MappingProxyType(
+    {
+        "PyTorchJob": Kind(
+            framework=Framework.PYTORCH,
+            field="pytorchReplicaSpecs",
+            container="pytorch",
+            port="pytorchjob-port",
+        ),
+        "TFJob": Kind(
+            framework=Framework.TENSORFLOW,
+            field="tfReplicaSpecs",
+            container="tensorflow",
+            port="tfjob-port",
+            masters=("Chief", "Master"),
+        ),
+        "JAXJob": Kind(
+            framework=Framework.JAX,
+            field="jaxReplicaSpecs",
+            container="jax",
+            port="jaxjob-port",
+            masters=(),
+        ),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Replicas of one role."""
+
+    source: Source
+    count: int
+    pod: Pod
+
+
+def group(kind: Kind, job: Source) -> Group:
+    """The group that the job describes."""
+    spec = job.child("spec")
+    life = policy.run_policy(spec.child("runPolicy"))
+    specs = spec.child(kind.field)
+    parts = _parts(specs, kind)
+    size = sum(part.count for part in parts)
+    stretch = elastic.fields(spec, size, masters=size - parts[-1].count if len(parts) > 1 else 0)
+    limit = (
+        life.backoff_limit if life.backoff_limit is not None else stretch.pop("maxRestarts", None)
+    )
+    fields = {
+        **pods.listening(parts[0].pod, kind.port, parts[0].source),
+        **stretch,
+        **_own(spec),
+        **policy.restarts([part.source for part in parts], limit),
+        **life.fields,
+    }
+    for part in parts:
+        part.source.close()
+    spec.close()
+    templates = [policy.prioritised(part.pod.template, life.priority) for part in parts]
+    return Group(
+        framework=kind.framework,
+        instances=size,
+        template=templates[-1],
+        master=templates[0],
+        fields=fields,
+        labels=life.labels,
+    )
+
+
+def by_role(specs: Source, names: Sequence[str]) -> dict[str, Source]:
+    """The replicas of each role; the case of a role's name does not matter."""
+    right = {name.lower(): name for name in names}
+    found = {right.get(name.lower(), name): specs.child(name) for name in specs.names()}
+    for name in found.keys() - set(names):
+        raise specs.refusal(name, _NO_PLACE.get(name, "no such role is known"))
+    return found
+
+
+def count(replica: Source) -> int:
+    """How many there are; one where that is not said."""
+    found = replica.number("replicas", most=MAX_INSTANCES)
+    return 1 if found is None else found
+
+
+def _parts(specs: Source, kind: Kind) -> list[Part]:
+    """The master, if one is there, and then the workers, if some are."""
+    found = by_role(specs, (*kind.masters, "Worker", "Evaluator"))
+    if "Evaluator" in found:
+        found.pop("Evaluator")
+        specs.note("Evaluator", "an evaluator is no part of the group", "make it a job of its own")
+    masters = [name for name in kind.masters if name in found]
+    if len(masters) > 1:
+        raise specs.refusal(masters[1], f"there is a {masters[0]} already")
+    parts = [_part(found[name], kind) for name in (*masters, "Worker") if name in found]
+    there = [part for part in parts if part.count]
+    if not there:
+        raise NotConvertible(f"{specs.path}: no replica is there")
+    if kind.framework is Framework.TENSORFLOW and not masters:
+        specs.note("Worker", "the first worker is the chief here", "TF_CONFIG says so to all")
+    if masters and parts[0].count > 1:
+        raise specs.refusal(masters[0], "there can be one alone")
+    return there
+
+
+def _part(replica: Source, kind: Kind) -> Part:
+    size = count(replica)
+    return Part(replica, size, pods.converted(replica.child("template"), [kind.container]))
+
+
+def _own(spec: Source) -> Manifest:
+    """Fields that one kind alone has."""
+    spec.told(_TOLD)
+    processes = spec.take("nprocPerNode")
+    policies = {None: None, "AllWorkers": SuccessPolicy.ALL_INSTANCES.value}
+    success = spec.text("successPolicy")
+    if success not in policies:
+        raise spec.refusal("successPolicy", "must be AllWorkers or empty")
+    return policy.present(
+        {
+            "processesPerInstance": policy.processes(spec, "nprocPerNode", processes),
+            "successPolicy": policies[success],
+        }
+    )

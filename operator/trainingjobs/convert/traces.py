@@ -1,0 +1,69 @@
+"""What a command still says of the world that it comes from: names and files that are not here.
+
+Nothing is rewritten: a command is the user's. But a script that waits for a pod of the old name
+would wait for ever, so it is told.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from trainingjobs.convert.source import Note
+from trainingjobs.model.spec import Framework, Manifest
+
+_WORLD: Mapping[str, str] = MappingProxyType(
+    {
+        "/etc/mpi": "mpirun finds the hosts without a hostfile: leave that option out",
+        "/etc/volcano": "take the addresses from MASTER_ADDR and TRAININGJOB_WORKER_ADDR",
+        "VC_TASK_INDEX": "read RANK",
+        "VK_TASK_INDEX": "read RANK",
+        "JOB_COMPLETION_INDEX": "read RANK",
+        "JOB_INDEX": "read RANK",
+        "PET_RDZV_ENDPOINT": "torchrun takes PET_MASTER_ADDR and PET_MASTER_PORT by itself",
+    }
+)
+_HINTS: Sequence[tuple[Framework, tuple[str, ...]]] = (
+    (Framework.MPI, ("mpirun", "mpiexec", "horovodrun")),
+    (Framework.JAX, ("jax", "COORDINATOR_ADDRESS")),
+    (Framework.TENSORFLOW, ("TF_CONFIG", "tensorflow", "keras")),
+    (Framework.PYTORCH, ("torch", "MASTER_ADDR", "accelerate", "deepspeed", "RANK")),
+)
+
+
+def notes(template: Manifest, job_name: str, path: str) -> list[Note]:
+    """What the containers of a template say of things that are not there.
+
+    Args:
+        template: the foreign one, or the converted one.
+        job_name: the foreign job's name, with which its pods' names begin.
+        path: where the template is.
+    """
+    pods = re.compile(rf"\b{re.escape(job_name)}-[a-z0-9-]*\d\b") if job_name else None
+    found: dict[tuple[str, str], str] = {}
+    for where, text in _texts(template, path):
+        for match in pods.findall(text) if pods else ():
+            found[where, match] = "use MASTER_ADDR, or TRAININGJOB_WORKER_ADDR for a worker"
+        for word, instead in _WORLD.items():
+            if word in text:
+                found[where, word] = instead
+    return [Note(where, f"there is no {word} here", do) for (where, word), do in found.items()]
+
+
+def framework(*sources: Any) -> Framework | None:
+    """Whose words stand in a manifest; None where nobody's do."""
+    text = repr(sources)
+    return next((name for name, words in _HINTS if any(word in text for word in words)), None)
+
+
+def _texts(template: Manifest, path: str) -> Iterator[tuple[str, str]]:
+    spec = template["spec"]
+    for kind in ("initContainers", "containers"):
+        for container in spec.get(kind) or []:
+            at = f"{path}.{kind}.{container['name']}"
+            for part in ("command", "args"):
+                items = container.get(part)
+                for item in items if isinstance(items, list) else []:
+                    yield f"{at}.{part}", str(item)
+            for item in container.get("env") or []:
+                yield f"{at}.env.{item['name']}", str(item.get("value") or "")

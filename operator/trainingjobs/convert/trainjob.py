@@ -1,0 +1,140 @@
+"""Kubeflow's second generation: a TrainJob on a runtime, which may be in the same input."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from trainingjobs.convert import jobset, pods, policy, variables
+from trainingjobs.convert.group import Group
+from trainingjobs.convert.source import Source
+from trainingjobs.model.spec import MAX_INSTANCES, Framework, Manifest
+
+RUNTIMES = frozenset({"TrainingRuntime", "ClusterTrainingRuntime"})
+Runtimes = Mapping[str, Manifest]
+"""Runtimes by name."""
+_FRAMEWORKS: Mapping[str, Framework] = MappingProxyType(
+    {
+        "torch": Framework.PYTORCH,
+        "jax": Framework.JAX,
+        "mpi": Framework.MPI,
+        "deepspeed": Framework.MPI,
+        "mlx": Framework.MPI,
+    }
+)
+"""By the policy of a runtime, or by the words in the names of those that Kubeflow ships."""
+_IN_TEMPLATE = ("what it would change is in the template here", "write it into spec.template")
+_TOLD = {
+    "initializer": (
+        "nothing is fetched before the training starts",
+        "use an init container, or let rank 0 fetch and the others wait in a barrier",
+    ),
+    **dict.fromkeys(("runtimePatches", "podTemplateOverrides", "podSpecOverrides"), _IN_TEMPLATE),
+    **dict.fromkeys(("labels", "annotations"), _IN_TEMPLATE),
+}
+_RUNTIME_TOLD = {
+    "podGroupPolicy": (
+        "a scheduler is told what the group is where the template names one",
+        "see docs/placement.md",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What a runtime gives, or nothing where it was not seen."""
+
+    template: Manifest
+    instances: int | None
+    processes: int | str | None
+    framework: Framework | None
+
+
+def group(job: Source, runtimes: Runtimes) -> Group:
+    """The group that the job describes."""
+    spec = job.child("spec")
+    reference = spec.child("runtimeRef")
+    name = reference.text("name") or ""
+    trainer = spec.child("trainer")
+    base = _base(spec, name, runtimes)
+    nodes = trainer.number("numNodes", least=1, most=MAX_INSTANCES)
+    wanted = trainer.take("numProcPerNode")
+    processes = policy.processes(trainer, "numProcPerNode", wanted) or base.processes
+    template = _trained(base.template, trainer)
+    fields = {
+        "processesPerInstance": processes,
+        "activeDeadlineSeconds": spec.number("activeDeadlineSeconds", least=1),
+        "suspend": spec.flag("suspend") or None,
+        "managedBy": policy.managed_by(spec),
+    }
+    spec.told(_TOLD)
+    trainer.close()
+    spec.close()
+    return Group(
+        framework=base.framework or Framework.PYTORCH,
+        instances=nodes or base.instances or 1,
+        template=template,
+        fields=policy.present(fields),
+    )
+
+
+def _base(spec: Source, name: str, runtimes: Runtimes) -> Base:
+    if name not in runtimes:
+        spec.note(
+            "runtimeRef",
+            f"what the runtime {name} adds was not seen",
+            "give its manifest in the same input, or write it into spec.template",
+        )
+        found = next((kind for word, kind in _FRAMEWORKS.items() if word in name), None)
+        return Base({"spec": {"containers": [{"name": "trainer"}]}}, None, None, found)
+    runtime = Source(runtimes[name], f"runtime {name}", spec.notes)
+    found_spec = runtime.child("spec")
+    base = _of_runtime(found_spec)
+    found_spec.told(_RUNTIME_TOLD)
+    found_spec.close()
+    return base
+
+
+def _of_runtime(spec: Source) -> Base:
+    policies = spec.child("mlPolicy")
+    nodes = policies.number("numNodes", least=1, most=MAX_INSTANCES)
+    kinds = [name for name in policies.names() if name in _FRAMEWORKS]
+    own = policies.child(kinds[0]) if kinds else policies.child("torch")
+    processes = policy.processes(own, "numProcPerNode", own.take("numProcPerNode"))
+    own.close()
+    policies.close()
+    template = spec.child("template")
+    template.take("metadata")
+    inner = template.child("spec")
+    found = jobset.parts(inner, ("node",))
+    node = next((item for item in found if item.name == "node"), found[-1])
+    for item in found:
+        if item is not node:
+            inner.note(
+                f"replicatedJobs.{item.name}",
+                "the pods called node train, and no others run",
+                "see what the job needs of it",
+            )
+    inner.close()
+    template.close()
+    framework = _FRAMEWORKS[kinds[0]] if kinds else None
+    return Base(node.pod.template, nodes or node.count, processes, framework)
+
+
+def _trained(template: Manifest, trainer: Source) -> Manifest:
+    """The runtime's template with what the job says of its trainer."""
+    pod = pods.Pod(template)
+    said = {name: trainer.take(name) for name in ("image", "command", "args")}
+    new: Manifest = {name: value for name, value in said.items() if value}
+    resources = trainer.child("resourcesPerNode").rest()
+    own = variables.converted(trainer)
+    named = {item["name"] for item in own}
+    env = [*(item for item in pod.main.get("env") or [] if item["name"] not in named), *own]
+    more = {"env": env} if env else {}
+    main = {**pod.main, **new, **({"resources": resources} if resources else {}), **more}
+    if not main.get("image"):
+        raise trainer.refusal(
+            "image",
+            "it comes from the runtime: give the runtime's manifest in the same input, or set it",
+        )
+    items = [main if item is pod.main else item for item in template["spec"]["containers"]]
+    return {**template, "spec": {**template["spec"], "containers": items}}

@@ -1,0 +1,158 @@
+"""Single decisions of the conversion: a field in, what it becomes, or why it is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from convert.valid import faults
+from trainingjobs.convert.core import Converted, Other, Refused, convert
+from trainingjobs.convert.documents import read
+
+INPUTS = Path(__file__).parent / "inputs"
+DELETE = object()
+WORKER = "spec.pytorchReplicaSpecs.Worker"
+CONTAINERS = f"{WORKER}.template.spec.containers"
+
+
+def sample(name: str, **changes: Any) -> dict[str, Any]:
+    """The last document of an input, with other values at dotted paths (`__` for a dot)."""
+    document: dict[str, Any] = yaml.safe_load(
+        yaml.safe_dump(read((INPUTS / name).read_text())[-1].value)
+    )
+    for path, value in changes.items():
+        put(document, path, value)
+    return document
+
+
+def put(document: Any, path: str, value: Any) -> None:
+    *parents, last = path.split(".")
+    holder = document
+    for key in parents:
+        holder = holder[int(key)] if key.isdigit() else holder.setdefault(key, {})
+    if value is DELETE:
+        del holder[last]
+    else:
+        holder[int(last) if last.isdigit() else last] = value
+
+
+def spec_of(document: Any) -> dict[str, Any]:
+    result = convert(document)
+    assert isinstance(result, Converted), result
+    assert faults(result.manifest) == []
+    spec: dict[str, Any] = result.manifest["spec"]
+    return spec
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "value", "field", "wanted"),
+    [
+        ("pytorchjob.yaml", "spec.nprocPerNode", "auto", "processesPerInstance", "auto"),
+        ("pytorchjob.yaml", "spec.nprocPerNode", "gpu", "processesPerInstance", "auto"),
+        ("pytorchjob.yaml", "spec.nprocPerNode", DELETE, "processesPerInstance", None),
+        ("pytorchjob.yaml", "spec.runPolicy.cleanPodPolicy", "None", "cleanPodPolicy", "None"),
+        ("pytorchjob.yaml", "spec.runPolicy.backoffLimit", 0, "maxRestarts", 0),
+        ("pytorchjob.yaml", "spec.runPolicy.backoffLimit", DELETE, "maxRestarts", None),
+        ("pytorchjob.yaml", "spec.runPolicy.suspend", True, "suspend", True),
+        ("pytorchjob.yaml", "spec.runPolicy.managedBy", "kueue.x-k8s.io/multikueue",
+         "managedBy", "kueue.x-k8s.io/multikueue"),
+        ("pytorchjob.yaml", "spec.runPolicy.managedBy", "kubeflow.org/training-operator",
+         "managedBy", None),
+        ("pytorchjob.yaml", f"{WORKER}.replicas", 0, "PARALLEL_INSTANCES", 1),
+        ("pytorchjob.yaml", "spec.pytorchReplicaSpecs.Master", DELETE, "PARALLEL_INSTANCES", 3),
+        ("pytorchjob-elastic.yaml", "spec.elasticPolicy.minReplicas", 3,
+         "elastic", {"minInstances": 2, "maxInstances": 4}),
+        ("pytorchjob-elastic.yaml", "spec.elasticPolicy.maxReplicas", DELETE,
+         "elastic", {"minInstances": 1, "maxInstances": 2}),
+        ("pytorchjob-elastic.yaml", "spec.elasticPolicy.rdzvPort", 29400, "port", 29400),
+        ("pytorchjob-elastic.yaml", "spec.runPolicy.backoffLimit", 7, "maxRestarts", 7),
+        ("pytorchjob-roles.yaml", "spec.elasticPolicy.maxReplicas", 6,
+         "elastic", {"minInstances": 3, "maxInstances": 7}),
+        ("tfjob.yaml", "spec.successPolicy", "", "successPolicy", None),
+        ("mpijob-v2beta1.yaml", "spec.runLauncherAsWorker", True, "PARALLEL_INSTANCES", 3),
+        ("mpijob-v2beta1.yaml", "spec.mpiReplicaSpecs.Worker", DELETE, "PARALLEL_INSTANCES", 1),
+        ("trainjob.yaml", "spec.trainer.numNodes", DELETE, "PARALLEL_INSTANCES", 1),
+        ("trainjob.yaml", "spec.runtimeRef.name", "jax-distributed", "framework", "JAX"),
+        ("trainjob.yaml", "spec.runtimeRef.name", "deepspeed-distributed", "framework", "MPI"),
+        ("jobset.yaml", "spec.failurePolicy", DELETE, "maxRestarts", None),
+        ("jobset-leader.yaml", "spec.successPolicy", DELETE, "successPolicy", None),
+        ("volcano.yaml", "spec.plugins.pytorch", ["--port=80"], "port", None),
+        ("volcano.yaml", "spec.policies", [{"event": "PodFailed", "action": "AbortJob"}],
+         "maxRestarts", 0),
+    ],
+)  # fmt: skip
+def test_a_field_becomes_a_field(name: str, path: str, value: Any, field: str, wanted: Any) -> None:
+    assert spec_of(sample(name, **{path: value})).get(field) == wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "value", "why"),
+    [
+        ("pytorchjob.yaml", "spec.pytorchReplicaSpecs.Boss", {}, "Boss: no such role is known"),
+        ("pytorchjob.yaml", "spec.pytorchReplicaSpecs.Master.replicas", 2, "Master: there can be"),
+        ("pytorchjob.yaml", f"{WORKER}.replicas", 10_000, "10001 instances"),
+        ("pytorchjob.yaml", f"{WORKER}.replicas", "3", "replicas: must be a number from 0"),
+        ("pytorchjob.yaml", f"{WORKER}.template", DELETE, "containers: a pod needs one at least"),
+        ("pytorchjob.yaml", f"{CONTAINERS}.0.env.0.value", 1, "must be text: put it in quotes"),
+        ("pytorchjob.yaml", f"{CONTAINERS}.0.name", "", "must be a name"),
+        ("pytorchjob.yaml", "spec.pytorchReplicaSpecs", {}, "no replica is there"),
+        ("pytorchjob.yaml", "spec.nprocPerNode", "many", "must be auto or a number from 1 to 1024"),
+        ("pytorchjob.yaml", "metadata.name", DELETE, "metadata.name: the job has no name"),
+        ("pytorchjob.yaml", "metadata.labels.team", 1, "metadata.labels: all its values must be"),
+        ("pytorchjob-roles.yaml", "spec.pytorchReplicaSpecs.Master.template.spec.containers.0.name",
+         "trainer", "pytorch trains, and another is called trainer: rename that one"),
+        ("tfjob.yaml", "spec.tfReplicaSpecs.PS", {}, "parameter servers have no place"),
+        ("tfjob.yaml", "spec.tfReplicaSpecs.Worker.replicas", 500, "501 instances"),
+        ("tfjob.yaml", "spec.tfReplicaSpecs.Master", {}, "there is a Chief already"),
+        ("mpijob-v1.yaml", "spec.mpiReplicaSpecs.Launcher", DELETE, "Launcher: an MPIJob has one"),
+        ("trainjob.yaml", "spec.trainer.image", DELETE, "image: it comes from the runtime"),
+        ("jobset.yaml", "spec.replicatedJobs", [], "replicatedJobs: no pod is there"),
+        ("volcano.yaml", "spec.tasks.0.replicas", 2, "a group is one leader and pods that are"),
+        ("volcano.yaml", "spec.tasks.0.name", "ps", "parameter servers have no place"),
+    ],
+)  # fmt: skip
+def test_a_job_that_no_training_job_can_be(name: str, path: str, value: Any, why: str) -> None:
+    result = convert(sample(name, **{path: value}))
+    assert isinstance(result, Refused)
+    assert why in result.why
+
+
+@pytest.mark.parametrize(
+    ("api", "kind", "verdict"),
+    [
+        ("batch/v1", "Job", Other),
+        ("v1", "ConfigMap", Other),
+        ("trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime", Other),
+        ("kubeflow.org/v1beta1", "Experiment", Other),
+        ("kubeflow.org/v1", "PaddleJob", Refused),
+        ("kubeflow.org/v1", "XGBoostJob", Refused),
+        ("trainingjob.dev/v1", "TrainingJob", Other),
+        ("", "", Other),
+    ],
+)
+def test_which_kinds_pass_and_which_are_refused(api: str, kind: str, verdict: Any) -> None:
+    assert isinstance(convert({"apiVersion": api, "kind": kind}), verdict)
+
+
+@pytest.mark.parametrize("document", [None, [], "text", 3, {}, {"kind": ["PyTorchJob"]}])
+def test_what_is_no_manifest_is_left_alone(document: Any) -> None:
+    assert convert(document) == Other()
+
+
+def test_a_field_that_nobody_knows_is_told() -> None:
+    result = convert(sample("pytorchjob.yaml", **{"spec.runPolicy.newField": {"on": 1}}))
+    assert isinstance(result, Converted)
+    assert "spec.runPolicy.newField: the conversion does not know this field; " in "".join(
+        map(str, result.notes)
+    )
+
+
+def test_the_launchers_word_counts_where_both_say_something() -> None:
+    env = [{"name": "OMP_PLACES", "value": "threads"}, {"name": "OF_WORKER", "value": "1"}]
+    path = "spec.mpiReplicaSpecs.Worker.template.spec.containers.0.env"
+    result = convert(sample("mpijob-v2beta1.yaml", **{path: env}))
+    assert isinstance(result, Converted)
+    (main,) = result.manifest["spec"]["template"]["spec"]["containers"]
+    assert main["env"] == [{"name": "OMP_PLACES", "value": "cores"}, env[1]]
+    assert "spec.mpiReplicaSpecs.Launcher.env.OMP_PLACES" in {note.path for note in result.notes}
