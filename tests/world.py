@@ -37,7 +37,7 @@ class World:
     roll_of: int = 0
     """The attempt whose processes have told it."""
     files: set[str] = field(default_factory=set)
-    """Names of the ConfigMaps that are there."""
+    """Names of the ConfigMaps and Secrets that are there."""
     served: frozenset[Gang] = frozenset()
     groups: dict[Gang, GroupSeen] = field(default_factory=dict)
     deleted: bool = False
@@ -45,7 +45,7 @@ class World:
     outside: bool = False
     """Whether a rank was ever started that its group does not have."""
     without_files: bool = False
-    """Whether a pod was ever made before the ConfigMap that it reports with."""
+    """Whether a pod was ever made before a ConfigMap or a Secret that it mounts."""
     writes: list[Status] = field(default_factory=list)
     starts: list[tuple[int, int]] = field(default_factory=list)
 
@@ -167,9 +167,9 @@ class World:
         self.groups[group.gang] = group
 
     def create(self, manifest: Manifest) -> None:
-        """The API server makes an object; a ConfigMap of ours that is there stays."""
+        """The API server makes an object; a ConfigMap or a Secret of ours that is there stays."""
         self.serial += 1
-        if manifest["kind"] == "ConfigMap":
+        if manifest["kind"] in {"ConfigMap", "Secret"}:
             self.files.add(manifest["metadata"]["name"])
             return
         named = {**manifest["metadata"], "uid": f"uid-{self.serial}"}
@@ -194,11 +194,12 @@ class World:
 
 
 def _files(pod: Manifest) -> set[str]:
-    """The ConfigMaps that a pod mounts."""
+    """The ConfigMaps and Secrets that a pod mounts."""
     sources = [
-        source["configMap"]["name"]
+        source[kind]["name"]
         for volume in pod["spec"]["volumes"]
         for source in volume.get("projected", {}).get("sources", ())
-        if "configMap" in source
+        for kind in ("configMap", "secret")
+        if kind in source
     ]
     return set(sources)

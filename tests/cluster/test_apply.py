@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
-from builders import NOW, UID, a_body, a_job, service_spec
+from builders import NOW, SITE, UID, a_body, a_job, service_spec
 from cluster.fakeapi import FakeApi
 from cluster.raw import Raw, owner, raw_pod, raw_service
 from trainingjobs.cluster.apply import Applier
 from trainingjobs.cluster.errors import ApiError
 from trainingjobs.cluster.store import Store
 from trainingjobs.model.observed import Trouble
+from trainingjobs.plan import manifests
 from trainingjobs.plan.decision import PodRef
 
 PODS = "/api/v1/namespaces/lab/pods"
@@ -70,6 +71,25 @@ async def test_a_service_gets_its_port_and_is_known_with_it(place: Place) -> Non
     found = place.store.service_of(UID)
     assert found is not None
     assert found.spec == service_spec()
+
+
+SECRETS = "/api/v1/namespaces/lab/secrets"
+
+
+async def test_a_key_that_is_there_is_the_jobs_and_is_never_read(place: Place) -> None:
+    """Its name has the job's uid; the operator may make Secrets, and read none."""
+    key = manifests.launching(a_job(framework="MPI"), SITE)[1]
+    for _ in range(2):
+        assert await place.applier.create(place.job, [key]) == ()
+    assert place.api.calls == [("POST", SECRETS), ("POST", SECRETS)]
+
+
+async def test_a_key_that_is_refused_means_no_pods(place: Place) -> None:
+    key = manifests.launching(a_job(framework="MPI"), SITE)[1]
+    place.api.refuse = lambda *_: ApiError(403, "Forbidden", "no")
+    (problem,) = await place.applier.create(place.job, [key, wanted(0)])
+    assert problem.trouble is Trouble.FORBIDDEN
+    assert [path for _, path in place.api.calls] == [SECRETS]
 
 
 async def test_a_refused_service_means_no_pods(place: Place) -> None:

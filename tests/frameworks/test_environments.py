@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
-from builders import DOMAIN, UID, a_job
+from builders import DOMAIN, SITE, UID, a_job
 from trainingjobs import frameworks
 from trainingjobs.frameworks.base import Place
 from trainingjobs.model.reserved import RESERVED
+from trainingjobs.model.spec import Framework
+from trainingjobs.plan import manifests
 
 MASTER = "mnist-master.mnist.lab.svc.cluster.local"
 
@@ -87,7 +89,7 @@ def test_jax_golden() -> None:
     assert (env["JAX_NUM_PROCESSES"], env["JAX_PROCESS_ID"]) == ("3", "1")
 
 
-@pytest.mark.parametrize("framework", ["PyTorch", "TensorFlow", "JAX"])
+@pytest.mark.parametrize("framework", list(Framework))
 def test_every_variable_that_makes_a_group_is_reserved(framework: str) -> None:
     assert set(variables(0, framework=framework)) <= set(RESERVED)
 
@@ -105,6 +107,68 @@ def test_no_framework_golden() -> None:
         "LOCAL_WORLD_SIZE": "2",
         "TRAININGJOB_WORKER_ADDR": "mnist-worker-%d.mnist.lab.svc.cluster.local",
     }
+
+
+@pytest.mark.parametrize("framework", ["MPI", "Horovod"])
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("processes", [1, 2])
+def test_mpi_and_horovod_golden(framework: str, size: int, processes: int) -> None:
+    """Ranks are the launcher's to give: a variable of that name would mislead."""
+    for rank in range(size):
+        found = variables(rank, size, framework=framework, processesPerInstance=processes)
+        assert found == {
+            "PARALLEL_INSTANCES": str(size),
+            "TRAININGJOB_NAME": "mnist",
+            "TRAININGJOB_ATTEMPT": "1",
+            "TRAININGJOB_ROLE": "worker" if rank else "master",
+            "MASTER_ADDR": MASTER,
+            "MASTER_PORT": "29500",
+            "WORLD_SIZE": str(size * processes),
+            "LOCAL_WORLD_SIZE": str(processes),
+            "TRAININGJOB_WORKER_ADDR": "mnist-worker-%d.mnist.lab.svc.cluster.local",
+            "TRAININGJOB_HOSTFILE": "/dev/shm/trainingjob/hostfile",
+        }
+
+
+@pytest.mark.parametrize("framework", [Framework.MPI, Framework.HOROVOD])
+def test_every_launcher_is_told_the_hosts_and_our_ssh(framework: Framework) -> None:
+    """Open MPI 4 and 5, MPICH and Intel MPI, each by its own names."""
+    ssh, hosts, machines = (
+        "/run/trainingjob-launch/ssh",
+        "/dev/shm/trainingjob/hostfile",
+        "/dev/shm/trainingjob/machinefile",
+    )
+    assert frameworks.wishes(framework) == {
+        "OMPI_MCA_orte_default_hostfile": hosts,
+        "OMPI_MCA_orte_keep_fqdn_hostnames": "true",
+        "OMPI_MCA_plm_rsh_agent": ssh,
+        "PRTE_MCA_prte_default_hostfile": hosts,
+        "PRTE_MCA_prte_keep_fqdn_hostnames": "true",
+        "PRTE_MCA_plm_ssh_agent": ssh,
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "PRTE_ALLOW_RUN_AS_ROOT": "1",
+        "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "HYDRA_HOST_FILE": machines,
+        "HYDRA_LAUNCHER": "ssh",
+        "HYDRA_LAUNCHER_EXEC": ssh,
+        "I_MPI_HYDRA_HOST_FILE": machines,
+        "I_MPI_HYDRA_BOOTSTRAP": "ssh",
+        "I_MPI_HYDRA_BOOTSTRAP_EXEC": ssh,
+    }
+
+
+def test_what_launchers_are_told_is_the_users_to_change_and_the_trainers_alone() -> None:
+    name = "OMPI_MCA_plm_rsh_agent"
+    main = {"name": "trainer", "image": "m", "command": ["mpirun"]}
+    own = {**main, "env": [{"name": name, "value": "mine"}], "envFrom": [{"configMapRef": {}}]}
+    template = {"spec": {"containers": [own, {"name": "sidecar", "image": "m"}]}}
+    spec = manifests.pod(a_job(framework="MPI", template=template), 1, SITE)["spec"]
+    trainer, sidecar = ({it["name"]: it["value"] for it in c["env"]} for c in spec["containers"])
+    assert trainer[name] == "mine"
+    assert trainer["HYDRA_LAUNCHER"] == "ssh"
+    assert name not in sidecar
+    assert sidecar["MASTER_ADDR"] == MASTER
 
 
 def test_the_pattern_is_that_of_every_worker() -> None:

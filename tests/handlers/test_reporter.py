@@ -45,6 +45,25 @@ def test_the_site_is_what_the_settings_say(package: Path) -> None:
     assert reporter.site(settings).digest != before
 
 
+def test_pods_get_four_programs_and_the_package_that_they_import() -> None:
+    found = reporter.launcher()
+    programs = {path for path in found if "/" not in path}
+    assert programs == {"door", "launch", "ssh", "hosts"}
+    assert len({found[path] for path in programs}) == 1
+    assert {f"_trainingjob_launch/{name}.py" for name in (*programs, "__init__", "main")} < set(
+        found
+    )
+    assert not [path for path in found if "_script" in path]
+    first = found["ssh"].splitlines()[0]
+    assert first == "#!/usr/bin/env python3"
+
+
+def test_each_process_of_the_operator_makes_keys_from_a_secret_of_its_own() -> None:
+    one, other = (reporter.site(Settings()).secret for _ in range(2))
+    assert len(one) == 32
+    assert one != other
+
+
 def test_an_operator_without_a_reporter_has_no_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reporter, "PACKAGE", "no_such_package")
     monkeypatch.setattr(reporter, "PUBLIC", "no_such_package")

@@ -454,13 +454,6 @@ def test_an_image_that_can_never_be_pulled_ends_the_job(reason: str) -> None:
     assert f"{reason}: bad name" in status.message
 
 
-def test_a_framework_that_is_not_built_yet_says_so() -> None:
-    decision = decided(seen(service=None), framework="MPI")
-    assert decision.status.phase is Phase.FAILED
-    assert not decision.acts
-    assert "framework MPI is not built yet" in decision.status.message
-
-
 def test_a_job_that_is_being_deleted_is_left_alone() -> None:
     job = replace(a_job(), deleting=True)
     assert not decide(job, seen(service=None), NOW, SITE).acts

@@ -97,6 +97,9 @@ app.kubernetes.io/component: rollcall
   resources: [configmaps]
   verbs: [get, create] # what pods report with, and the stacks of a group that stalled
 - apiGroups: [""]
+  resources: [secrets]
+  verbs: [create] # the key of an MPI or Horovod job; none is ever read, not even our own
+- apiGroups: [""]
   resources: [events]
   verbs: [create, patch]
 # groups of pods for gang schedulers; where a cluster lacks an API, its rule does nothing

@@ -25,7 +25,7 @@ _OWN = {"fieldManager": labels.COMPONENT_NAME}
 _DRY = {"dryRun": "All", "fieldValidation": "Strict", **_OWN}
 """A misspelt field would be dropped without a word: a pod that asks for no GPU trains on none."""
 
-_UNSEEN = {"ConfigMap"}
+_UNSEEN = {"ConfigMap", "Secret"}
 """Kinds that are made and never watched."""
 
 
@@ -155,6 +155,8 @@ class Applier:
                     "POST", path, query=_DRY if dry else _OWN, body=manifest
                 )
         except ApiError as error:
+            if errors.exists(error) and manifest["kind"] == "Secret":
+                return None  # its name has the job's uid, and the right to read it is not wanted
             if errors.exists(error):
                 return await self._meet(job, manifest)
             return errors.problem(name, error)

@@ -1,6 +1,6 @@
 """The URLs of what we touch, and what a URL means for metrics."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from trainingjobs.model import gang, labels
@@ -49,6 +49,11 @@ def config_maps(namespace: str) -> str:
     return _namespaced(CORE_ROOT, namespace, "configmaps")
 
 
+def secrets(namespace: str) -> str:
+    """The Secrets of a namespace."""
+    return _namespaced(CORE_ROOT, namespace, "secrets")
+
+
 def events(namespace: str) -> str:
     """The events of a namespace."""
     return _namespaced(CORE_ROOT, namespace, "events")
@@ -69,9 +74,12 @@ def collection(manifest: Mapping[str, Any]) -> str:
     namespace = manifest["metadata"]["namespace"]
     if manifest["kind"] == gang.KIND:
         return pod_groups(Gang(manifest["apiVersion"]), namespace)
-    if manifest["kind"] == "ConfigMap":
-        return config_maps(namespace)
+    if manifest["kind"] in _UNLISTED:
+        return _UNLISTED[manifest["kind"]](namespace)
     return {"Pod": pods, "Service": services}[manifest["kind"]](namespace)
+
+
+_UNLISTED: Mapping[str, Callable[[str], str]] = {"ConfigMap": config_maps, "Secret": secrets}
 
 
 def target(path: str) -> Target:

@@ -34,6 +34,8 @@ RULES: tuple[Rule, ...] = (
     Rule("", "services", ("get", "list", "watch", "create", "patch")),
     # what pods report with, and the stacks of a group that stalled: never read but by its name
     Rule("", "configmaps", ("get", "create")),
+    # the key of an MPI or Horovod job: made, and never read, not even our own
+    Rule("", "secrets", ("create",)),
     Rule("", "events", ("create", "patch")),
     *_POD_GROUPS,
 )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from trainingjobs.frameworks import jax, plain, pytorch, tensorflow
+from trainingjobs.frameworks import horovod, jax, mpi, plain, pytorch, tensorflow
 from trainingjobs.frameworks.base import Environment, Place
 from trainingjobs.model import names
 from trainingjobs.model.spec import Framework
@@ -13,22 +13,28 @@ _ENVIRONMENTS: Mapping[Framework, Callable[[Place], Environment]] = MappingProxy
         Framework.PYTORCH: pytorch.environment,
         Framework.TENSORFLOW: tensorflow.environment,
         Framework.JAX: jax.environment,
+        Framework.MPI: mpi.environment,
+        Framework.HOROVOD: horovod.environment,
         Framework.NONE: plain.environment,
     }
 )
+_WISHES: Mapping[Framework, Mapping[str, str]] = MappingProxyType(
+    {Framework.MPI: mpi.WISHES, Framework.HOROVOD: horovod.WISHES}
+)
 
 
-def supported(framework: Framework) -> bool:
-    """False for a framework that the resource names and this version cannot run yet."""
-    return framework in _ENVIRONMENTS
+def launched(framework: Framework) -> bool:
+    """True where a command of the master starts the ranks of all instances."""
+    return framework in {Framework.MPI, Framework.HOROVOD}
+
+
+def wishes(framework: Framework) -> Mapping[str, str]:
+    """What the training container gets besides, unless its template says otherwise."""
+    return _WISHES.get(framework, {})
 
 
 def environment(place: Place) -> Environment:
-    """All variables that make the group, for one instance.
-
-    Raises:
-        KeyError: when the framework is not supported.
-    """
+    """All variables that make the group, for one instance."""
     job = place.job
     return {
         "PARALLEL_INSTANCES": str(job.size),

@@ -47,6 +47,21 @@ def rollcall(job_name: str, job_uid: str, digest: str) -> str:
     return f"{base(job_name)}-rollcall-{own[:_HASH_DIGITS]}"
 
 
+def launcher(job_name: str, job_uid: str, digest: str) -> str:
+    """Name of the ConfigMap with the programs of one version that start MPI's processes."""
+    own = hashlib.sha256(f"{job_uid}/{digest}".encode()).hexdigest()
+    return f"{base(job_name)}-launcher-{own[:_HASH_DIGITS]}"
+
+
+def launch_key(job_name: str, job_uid: str) -> str:
+    """Name of the Secret with the key that starts MPI's processes.
+
+    Whether it is the job's own is not asked, so nobody can know it before the job has its uid.
+    """
+    own = hashlib.sha256(f"launch-key/{job_uid}".encode()).hexdigest()
+    return f"{base(job_name)}-launch-key-{own[:_HASH_DIGITS]}"
+
+
 def stacks(job_name: str, attempt: int) -> str:
     """Name of the ConfigMap with the stacks of an attempt that stalled."""
     return f"{base(job_name)}-stacks-{attempt}"
@@ -64,6 +79,11 @@ def pod(job_name: str, rank: int) -> str:
     return f"{base(job_name)}-worker-{rank - 1}"
 
 
+def subdomain(job_name: str, namespace: str, domain: str) -> str:
+    """The DNS domain of a job's pods."""
+    return f"{service(job_name)}.{namespace}.svc.{domain}"
+
+
 def address(job_name: str, namespace: str, rank: int, domain: str) -> str:
     """The fully qualified name of one rank's pod, as it stands in its own /etc/hosts."""
-    return f"{pod(job_name, rank)}.{service(job_name)}.{namespace}.svc.{domain}"
+    return f"{pod(job_name, rank)}.{subdomain(job_name, namespace, domain)}"

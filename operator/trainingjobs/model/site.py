@@ -19,8 +19,21 @@ class Site:
     reporter: Mapping[str, str] = field(default_factory=dict)
     """The reporter's files: the path under the pods' code directory, and the text."""
 
+    launcher: Mapping[str, str] = field(default_factory=dict)
+    """What starts MPI's processes: the path under the folder in the pods, and the text."""
+    secret: bytes = field(default=b"", repr=False)
+    """What this operator's process makes the keys of new jobs from."""
+
     @cached_property
     def digest(self) -> str:
         """What tells one version of the reporter from another."""
-        text = json.dumps(sorted(self.reporter.items()))
-        return hashlib.sha256(text.encode()).hexdigest()
+        return _digest(self.reporter)
+
+    @cached_property
+    def launcher_digest(self) -> str:
+        """What tells one version of the launcher's programs from another."""
+        return _digest(self.launcher)
+
+
+def _digest(files: Mapping[str, str]) -> str:
+    return hashlib.sha256(json.dumps(sorted(files.items())).encode()).hexdigest()

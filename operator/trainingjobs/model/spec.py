@@ -97,8 +97,8 @@ class Spec(Model):
     framework: Framework = Field(
         default=Framework.PYTORCH,
         description="Whose environment variables the instances get: PyTorch (also torchrun), "
-        "TensorFlow (TF_CONFIG), JAX, or None (ranks and addresses alone, for any program); "
-        "MPI and Horovod are not built yet.",
+        "TensorFlow (TF_CONFIG), JAX, MPI and Horovod (the master's command starts the ranks of "
+        "all instances), or None (ranks and addresses alone, for any program).",
     )
     template: Manifest = Field(
         description="Pod template of every instance. The training container is the one named "
@@ -127,7 +127,8 @@ class Spec(Model):
     )
     success_policy: SuccessPolicy = Field(
         default=SuccessPolicy.ALL_INSTANCES,
-        description="The job succeeds when all instances did, or when the Master did.",
+        description="The job succeeds when all instances did, or when the Master did; with MPI and "
+        "Horovod always when the Master did.",
     )
     clean_pod_policy: CleanPodPolicy = Field(
         default=CleanPodPolicy.RUNNING,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 
+from trainingjobs import frameworks
 from trainingjobs.model import names, ranks
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import PodSeen
@@ -30,6 +31,7 @@ SKEW = timedelta(seconds=5)
 """How far a node's clock may be behind the API server's: the one tells when a container ended,
 the other when its pod was told to go."""
 
+_ERROR = "Error"
 _DIGITS = re.compile(r"\d+")
 _END = datetime.max.replace(tzinfo=UTC)
 """What vanished while nobody looked comes after what is known to have failed."""
@@ -67,18 +69,22 @@ def first_cause(
     gone = [_gone(names.pod(job.name, rank), rank, lost[rank], said.get(rank)) for rank in lost]
     first, *later = sorted([*gone, *fallen], key=_order)
     victims = ranks.compact(cause.failure.rank for cause in later)
-    return replace(first, failure=first.failure.model_copy(update={"victims": victims}))
+    known = {"victims": victims, "exit_code": _exit_code(job, pods, first.failure)}
+    return replace(first, failure=first.failure.model_copy(update=known))
 
 
-def unsettled(pods: Mapping[int, PodSeen], roll: Roll, now: datetime) -> datetime | None:
+def unsettled(
+    pods: Mapping[int, PodSeen], roll: Roll, now: datetime, *, launched: bool = False
+) -> datetime | None:
     """When the news of a failure will have come in; None when it has.
 
-    Nothing is left to wait for once every pod has ended.
+    Nothing is left to wait for once every pod has ended. Where a launcher started the ranks, the
+    pods of its workers do not end with them.
     """
     noticed = [pod.noticed_end for pod in pods.values() if pod.failed and pod.noticed_end]
     if not noticed or all(pod.ended for pod in pods.values()):
         return None
-    due = min(noticed) + (DYING if _dying(pods, uncaught(roll)) else SETTLE)
+    due = min(noticed) + (DYING if _dying(pods, uncaught(roll)) and not launched else SETTLE)
     return due if now < due else None
 
 
@@ -118,6 +124,15 @@ def _dying(pods: Mapping[int, PodSeen], said: Mapping[int, Uncaught]) -> list[Po
     ]
 
 
+def _exit_code(job: TrainingJob, pods: Mapping[int, PodSeen], failure: Failure) -> int | None:
+    """The failure's own; of a rank that a launcher started, the launcher ends with its code."""
+    master = pods.get(names.MASTER_RANK)
+    if failure.exit_code is not None or master is None or not master.failed:
+        return failure.exit_code
+    told = frameworks.launched(job.spec.framework) and failure.reason == _ERROR
+    return master.exit.code if told and master.exit else None
+
+
 def _has_fallen(pod: PodSeen) -> bool:
     if succeeded(pod):
         return False
@@ -153,7 +168,7 @@ def _fallen(pod: PodSeen, exception: Uncaught | None) -> Cause:
 def _reason(pod: PodSeen, *, disruption: bool) -> str:
     if disruption:
         return pod.disruption or "Deleted"
-    return (pod.exit.reason if pod.exit else "") or "Error"
+    return (pod.exit.reason if pod.exit else "") or _ERROR
 
 
 def _gone(name: str, rank: int, time: datetime | None, exception: Uncaught | None) -> Cause:
@@ -162,7 +177,7 @@ def _gone(name: str, rank: int, time: datetime | None, exception: Uncaught | Non
     failure = Failure(
         rank=rank,
         pod=name,
-        reason="Error" if failed else "Gone",
+        reason=_ERROR if failed else "Gone",
         message=told("the pod no longer exists", exception),
         time=exception.time.replace(microsecond=0) if exception and failed else time,
     )

@@ -12,7 +12,17 @@ from trainingjobs.model.observed import Observed, PodSeen
 from trainingjobs.model.site import Site
 from trainingjobs.model.spec import CleanPodPolicy, Manifest
 from trainingjobs.model.verdict import Step, Verdict
-from trainingjobs.plan import cause, gang, manifests, podgroup, rollcall, service, stall, timing
+from trainingjobs.plan import (
+    cause,
+    gang,
+    launch,
+    manifests,
+    podgroup,
+    rollcall,
+    service,
+    stall,
+    timing,
+)
 from trainingjobs.plan.case import Case
 from trainingjobs.plan.decision import Decision, PodRef
 from trainingjobs.plan.judge import judge
@@ -60,16 +70,18 @@ def _news_to_come(case: Case) -> datetime | None:
     found = case.cause
     if found is None or found.disruption:
         return None
-    return cause.unsettled(case.pods, case.seen.roll, case.now)
+    launched = launch.on(case.job)
+    return cause.unsettled(case.pods, case.seen.roll, case.now, launched=launched)
 
 
 def _missing(case: Case) -> tuple[Manifest, ...]:
-    """The pod group and the service first, then the pods that are not there, by rank."""
+    """What pods rest on first, then the pods that are not there, by rank."""
     job = case.job
     wanted = sorted(frozenset(range(job.size)) - case.done - case.pods.keys())
     group = gang.of(job, case.seen.served)
     pods = (manifests.pod(job, rank, case.site, group) for rank in wanted)
-    return (*podgroup.created(case), *service.created(case), *pods)
+    before = manifests.launching(job, case.site) if wanted else ()
+    return (*podgroup.created(case), *service.created(case), *before, *pods)
 
 
 def _offered(case: Case, create: tuple[Manifest, ...]) -> tuple[Manifest, ...]:

@@ -33,7 +33,7 @@ class Decision:
     offer: tuple[Manifest, ...] = ()
     """What the job can do without: a refusal is told and ends nothing, but for a taken name."""
     create: tuple[Manifest, ...] = ()
-    """The pod group and the service first, then pods by rank."""
+    """The pod group, the service and what launches ranks first, then pods by rank."""
     keep: tuple[Manifest, ...] = ()
     """What would be lost with the pods that are deleted; a refusal is told and ends nothing."""
     delete: tuple[PodRef, ...] = ()

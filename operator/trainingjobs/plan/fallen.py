@@ -1,10 +1,12 @@
 """What the fall of a rank leads to: another attempt, at whose cost, or the end of the job."""
 
+from dataclasses import replace
+
 from trainingjobs.model import containers
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.spec import FailureAction
 from trainingjobs.model.verdict import Charge, Step, Verdict
-from trainingjobs.plan import rollcall, timing
+from trainingjobs.plan import launch, rollcall, timing
 from trainingjobs.plan.case import Case
 from trainingjobs.plan.cause import Cause, repeats
 from trainingjobs.status import sentences
@@ -24,7 +26,11 @@ def fallen(case: Case) -> Verdict | None:
         return None
     if cause.disruption:
         return _restart(case, cause, Charge.DISRUPTIONS)
-    action = _action(case.job, cause.failure.exit_code)
+    rule = _rule(case.job, cause.failure.exit_code)
+    if rule is None and launch.unreachable(case.job, cause.failure):
+        failure = cause.failure.model_copy(update={"reason": launch.UNREACHABLE})
+        return _restart(case, replace(cause, failure=failure), Charge.NOTHING)
+    action = rule or FailureAction.RESTART
     if action is FailureAction.IGNORE:
         return _restart(case, cause, Charge.NOTHING)
     if action is FailureAction.FAIL:
@@ -43,11 +49,11 @@ def charged(case: Case, cause: Cause) -> Verdict:
     return _restart(case, cause, Charge.RESTARTS)
 
 
-def _action(job: TrainingJob, exit_code: int | None) -> FailureAction:
+def _rule(job: TrainingJob, exit_code: int | None) -> FailureAction | None:
     for rule in job.spec.failure_rules:
         if exit_code in rule.exit_codes:
             return rule.action
-    return FailureAction.RESTART
+    return None
 
 
 def _restart(case: Case, cause: Cause, charge: Charge) -> Verdict:

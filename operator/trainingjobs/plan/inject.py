@@ -39,7 +39,7 @@ def pod_spec(template: Manifest, place: Place, fixed: Mapping[str, Any]) -> Mani
         **fixed,
         **_helpers(spec, group),
         "containers": [
-            _trainer(_listening(item, spec, place), group | _wishes(place), shared=shared)
+            _trainer(_listening(item, spec, place), group | _asked(place), shared=shared)
             if item is main
             else with_environment(item, group)
             for item in spec["containers"]
@@ -68,12 +68,13 @@ def _trainer(container: Manifest, variables: Mapping[str, str], *, shared: bool)
 
 
 def _listening(container: Manifest, spec: Manifest, place: Place) -> Manifest:
-    """The master with its port told to the scheduler, where it is a port of the node.
+    """Who listens on the job's port with that told to the scheduler, where it is a node's port.
 
-    So two masters that would listen on the same port of one node come to two nodes.
+    So two that would listen on the same port of one node come to two nodes.
     """
     port, own = place.job.spec.port, containers.objects(container, "ports")
-    if place.rank != names.MASTER_RANK or not spec.get("hostNetwork") or own is None:
+    listens = place.rank == names.MASTER_RANK or frameworks.launched(place.job.spec.framework)
+    if not listens or not spec.get("hostNetwork") or own is None:
         return container
     if any(item.get("containerPort") == port for item in own):
         return container
@@ -86,6 +87,11 @@ def with_environment(container: Manifest, values: Mapping[str, str]) -> Manifest
     taken = {item["name"] for item in own}
     added = [{"name": name, "value": text} for name, text in values.items() if name not in taken]
     return {**container, "env": [*added, *own]}
+
+
+def _asked(place: Place) -> dict[str, str]:
+    """What the framework's tools would be told, and what a user would want."""
+    return {**frameworks.wishes(place.job.spec.framework), **_wishes(place)}
 
 
 def _wishes(place: Place) -> dict[str, str]:

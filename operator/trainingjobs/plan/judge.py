@@ -13,7 +13,7 @@ from trainingjobs import frameworks
 from trainingjobs.model.observed import Trouble
 from trainingjobs.model.spec import SuccessPolicy
 from trainingjobs.model.verdict import Step, Verdict
-from trainingjobs.plan import placement, podgroup, stall, timing
+from trainingjobs.plan import launch, placement, podgroup, stall, timing
 from trainingjobs.plan.case import Case
 from trainingjobs.plan.fallen import fallen
 from trainingjobs.status import moves, sentences
@@ -29,12 +29,12 @@ def judge(case: Case) -> Verdict:
     )
 
 
-def _unsupported(case: Case) -> Verdict | None:
-    framework = case.job.spec.framework
-    if frameworks.supported(framework):
+def _unlaunchable(case: Case) -> Verdict | None:
+    """A template that leaves nothing to launch, or no room for what launches."""
+    words = launch.objection(case.job)
+    if words is None:
         return None
-    words = f"framework {framework.value} is not built yet: use PyTorch, TensorFlow, JAX or None"
-    return Verdict(step=Step.FAIL, reason="FrameworkNotSupported", message=words)
+    return Verdict(step=Step.FAIL, reason=Trouble.INVALID.value, message=words)
 
 
 def _suspended(case: Case) -> Verdict | None:
@@ -49,7 +49,8 @@ def _suspended(case: Case) -> Verdict | None:
 
 def _successful(case: Case) -> Verdict | None:
     size = case.job.size
-    if case.job.spec.success_policy is SuccessPolicy.MASTER:
+    spec = case.job.spec
+    if spec.success_policy is SuccessPolicy.MASTER or frameworks.launched(spec.framework):
         over, words = 0 in case.done, "the master succeeded"
     else:
         over = len(case.done) == size
@@ -112,7 +113,7 @@ def _refused(case: Case) -> Verdict | None:
 
 
 _QUESTIONS: tuple[Callable[[Case], Verdict | None], ...] = (
-    _unsupported,
+    _unlaunchable,
     _successful,
     _suspended,
     _late,

@@ -8,7 +8,7 @@ from trainingjobs.model.observed import ServiceSeen
 from trainingjobs.model.site import Site
 from trainingjobs.model.spec import Manifest
 from trainingjobs.plan import gang as gangs
-from trainingjobs.plan import inject, rollcall
+from trainingjobs.plan import inject, launch, rollcall
 
 STACKS_KEY = "stacks.txt"
 MAX_STACKS = 500_000
@@ -46,6 +46,14 @@ def reporter(job: TrainingJob, site: Site) -> Manifest:
     """The files that the job's pods report with."""
     name = names.rollcall(job.name, job.uid, site.digest)
     return _config_map(job, name, rollcall.files(site))
+
+
+def launching(job: TrainingJob, site: Site) -> tuple[Manifest, ...]:
+    """The programs that start the ranks, and the key that they know each other by."""
+    if not launch.on(job):
+        return ()
+    programs = names.launcher(job.name, job.uid, site.launcher_digest)
+    return _config_map(job, programs, launch.files(site)), _secret(job, launch.key(job, site))
 
 
 def stacks(job: TrainingJob, text: str) -> Manifest:
@@ -88,11 +96,12 @@ def pod(job: TrainingJob, rank: int, site: Site, gang: Gang | None = None) -> Ma
         "subdomain": names.service(job.name),
         "restartPolicy": "Never",
     }
+    spec = launch.equipped(inject.pod_spec(template, place, fixed), place, site)
     plain = {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": _pod_metadata(job, rank),
-        "spec": rollcall.equipped(inject.pod_spec(template, place, fixed), job, site),
+        "spec": rollcall.equipped(spec, job, site),
     }
     return gangs.marked(plain, gang, names.pod_group(job.name))
 
@@ -102,6 +111,16 @@ def _config_map(job: TrainingJob, name: str, data: dict[str, str]) -> Manifest:
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": _metadata(job, name),
+        "immutable": True,
+        "data": data,
+    }
+
+
+def _secret(job: TrainingJob, data: dict[str, str]) -> Manifest:
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": _metadata(job, names.launch_key(job.name, job.uid)),
         "immutable": True,
         "data": data,
     }

@@ -1,0 +1,61 @@
+"""MPI: the list of hosts, and what makes each library's launcher go our way.
+
+The ranks are the launcher's to give: it is the master's command alone, and starts all the others.
+Every launcher reads its options from variables of its own, so `mpirun python train.py` needs none.
+
+Sources: Open MPI's `ompi_info --all`, PRRTE's `prte_info --all`, Hydra's and Intel's mpiexec.
+"""
+
+from types import MappingProxyType
+
+from trainingjobs.frameworks.base import Environment, Place
+
+FOLDER = "/run/trainingjob-launch"
+"""Where our programs and the key are in the pods."""
+SSH = f"{FOLDER}/ssh"
+_LISTS = "/dev/shm/trainingjob"  # noqa: S108  shared memory is what every pod can write to
+HOSTFILE = f"{_LISTS}/hostfile"
+MACHINEFILE = f"{_LISTS}/machinefile"
+
+_OPEN_MPI_4 = {
+    "OMPI_MCA_orte_default_hostfile": HOSTFILE,
+    # short names resolve nowhere but in their own pod
+    "OMPI_MCA_orte_keep_fqdn_hostnames": "true",
+    "OMPI_MCA_plm_rsh_agent": SSH,
+}
+_OPEN_MPI_5 = {
+    "PRTE_MCA_prte_default_hostfile": HOSTFILE,
+    "PRTE_MCA_prte_keep_fqdn_hostnames": "true",
+    "PRTE_MCA_plm_ssh_agent": SSH,
+}
+_ROOT = {
+    # a container that runs as root can break nothing but itself, and no user is there to be
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "PRTE_ALLOW_RUN_AS_ROOT": "1",
+    "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+}
+_HYDRA = {
+    "HYDRA_HOST_FILE": MACHINEFILE,
+    "HYDRA_LAUNCHER": "ssh",
+    "HYDRA_LAUNCHER_EXEC": SSH,
+}
+_INTEL = {
+    "I_MPI_HYDRA_HOST_FILE": MACHINEFILE,
+    "I_MPI_HYDRA_BOOTSTRAP": "ssh",
+    "I_MPI_HYDRA_BOOTSTRAP_EXEC": SSH,
+}
+WISHES = MappingProxyType(_OPEN_MPI_4 | _OPEN_MPI_5 | _ROOT | _HYDRA | _INTEL)
+"""The launchers' own options: what a template says of them wins."""
+
+
+def environment(place: Place) -> Environment:
+    """Variables of one instance; the same for all of them."""
+    return {
+        "MASTER_ADDR": place.address(),
+        "MASTER_PORT": str(place.job.spec.port),
+        "WORLD_SIZE": str(place.world_size),
+        "LOCAL_WORLD_SIZE": str(place.processes),
+        "TRAININGJOB_WORKER_ADDR": place.worker_address,
+        "TRAININGJOB_HOSTFILE": HOSTFILE,
+    }

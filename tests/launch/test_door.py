@@ -1,0 +1,235 @@
+"""The door of a worker: whom it lets in, what it runs, and when it closes."""
+
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from _trainingjob_launch import wire
+from launch.given import KEY, PATIENCE, Pods, until
+
+
+def said(sock: socket.socket) -> dict[str, str]:
+    """The challenge."""
+    return wire.read_line(sock, wire.MAX_LINE, PATIENCE)
+
+
+def answered(pods: Pods, line: bytes) -> bytes:
+    """All that comes back for a line of somebody's, after the challenge."""
+    with pods.visit() as sock:
+        said(sock)
+        sock.sendall(line)
+        with sock.makefile("rb") as stream:
+            return stream.read()
+
+
+def still_works(pods: Pods) -> bool:
+    return pods.run("ssh", "127.0.0.10", "echo", "fine").stdout == "fine\n"
+
+
+def test_output_comes_in_both_streams_with_the_exit_code(pods: Pods) -> None:
+    pods.open_door()
+    ran = pods.run("ssh", "127.0.0.10", "echo out; echo err >&2; exit 7")
+    assert (ran.stdout, ran.stderr, ran.returncode) == ("out\n", "err\n", 7)
+
+
+def test_much_output_comes_whole(pods: Pods) -> None:
+    pods.open_door()
+    ran = pods.run("ssh", "127.0.0.10", "seq 200000")
+    assert ran.stdout == "".join(f"{number}\n" for number in range(1, 200_001))
+
+
+def test_a_signal_is_an_exit_code_as_in_a_shell(pods: Pods) -> None:
+    pods.open_door()
+    assert pods.run("ssh", "127.0.0.10", "kill -9 $$").returncode == 128 + signal.SIGKILL
+
+
+def test_commands_have_the_doors_environment_and_find_our_ssh(pods: Pods) -> None:
+    pods.open_door(OF_THE_WORKER="here")
+    ran = pods.run("ssh", "127.0.0.10", "echo $OF_THE_WORKER; command -v ssh")
+    assert ran.stdout == f"here\n{pods.here}/ssh\n"
+
+
+def test_standard_input_is_empty(pods: Pods) -> None:
+    pods.open_door()
+    assert pods.run("ssh", "127.0.0.10", "cat; echo done").stdout == "done\n"
+
+
+def test_the_wrong_key_runs_nothing_and_is_not_told_in_the_log(pods: Pods, tmp_path: Path) -> None:
+    door = pods.open_door()
+    pods.give(b"a guess")
+    ran = pods.run("ssh", "127.0.0.10", f"touch {tmp_path}/broken")
+    assert (ran.returncode, "wrong key" in ran.stderr) == (255, True)
+    assert not (tmp_path / "broken").exists()
+    pods.give(KEY)
+    assert still_works(pods)
+    door.terminate()
+    _, log = door.communicate(timeout=PATIENCE)
+    assert "refused" in log
+    assert not [secret for secret in ("a key", "a guess", "touch") if secret in log]
+
+
+def test_what_was_sent_once_cannot_be_sent_again(pods: Pods, tmp_path: Path) -> None:
+    pods.open_door()
+    command = f"echo >> {tmp_path}/ran"
+    with pods.visit() as sock:
+        challenge = said(sock)
+        mac = wire.sign(KEY, challenge["nonce"], "1", wire.RUN, command)
+        line = wire.pack({"purpose": wire.RUN, "command": command, "mac": mac})
+        sock.sendall(line)
+        assert list(wire.frames(sock)) == [(wire.EXIT, b"0")]
+    assert b"wrong key" in answered(pods, line)
+    assert (tmp_path / "ran").read_text() == "\n"
+
+
+@pytest.mark.parametrize("changed", ["purpose", "command"])
+def test_the_signature_covers_what_is_asked_for(pods: Pods, changed: str) -> None:
+    pods.open_door()
+    with pods.visit() as sock:
+        asked = {"purpose": wire.HELLO, "command": ""}
+        mac = wire.sign(KEY, said(sock)["nonce"], "1", *asked.values())
+        sock.sendall(wire.pack({**asked, "mac": mac, changed: "leave"}))
+        assert list(wire.frames(sock)) == [(wire.NO, b"wrong key")]
+
+
+def test_a_pod_of_another_attempt_is_not_commanded(pods: Pods) -> None:
+    pods.open_door(TRAININGJOB_ATTEMPT="2")
+    ran = pods.run("ssh", "127.0.0.10", "true", TRAININGJOB_LAUNCH_SECONDS="0")
+    assert (ran.returncode, "it belongs to attempt 2" in ran.stderr) == (255, True)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"\xff\xfe\x00\n",
+        b"[]\n",
+        b"{}\n",
+        b'{"purpose": 1}\n',
+        b'{"mac": null}\n',
+        b'{"mac": "\xc3\xa9"}\n',
+        b"\n",
+        b"x" * (wire.MAX_LINE + 100),
+        b"[" * 100_000 + b"\n",
+    ],
+    ids=["http", "bytes", "list", "empty", "number", "null", "é", "nothing", "long", "deep"],
+)
+def test_garbage_gets_no_further(pods: Pods, line: bytes) -> None:
+    pods.open_door()
+    try:
+        answer = answered(pods, line)
+    except ConnectionError:
+        answer = b""
+    assert answer in {b"", wire.frame(wire.NO, b"wrong key")}
+    assert still_works(pods)
+
+
+def test_so_many_strangers_at_once_and_no_more(pods: Pods) -> None:
+    pods.open_door()
+    strangers = [socket.create_connection(("127.0.0.1", pods.port)) for _ in range(64)]
+    for stranger in strangers:
+        assert said(stranger)["attempt"] == "1"
+    with pods.visit() as late:
+        assert late.recv(1) == b""
+    for stranger in strangers:
+        stranger.close()
+    assert still_works(pods)
+
+
+def test_a_line_has_so_many_seconds_however_it_drips() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(b"{")
+        with pytest.raises(wire.WireError, match="no answer"):
+            wire.read_line(ours, wire.MAX_LINE, 0.2)
+
+
+def test_who_hangs_up_leaves_it_running(pods: Pods, tmp_path: Path) -> None:
+    pods.open_door()
+    go, ran = tmp_path / "go", tmp_path / "ran"
+    wait = f"touch {tmp_path}/begun; until [ -e {go} ]; do echo on; sleep 0.05; done; touch {ran}"
+    client = pods.start("ssh", "127.0.0.10", wait)
+    until((tmp_path / "begun").exists)
+    client.kill()
+    go.touch()
+    until(ran.exists)
+
+
+DAEMON = (
+    "setsid sh -c 'until [ -e {go} ]; do sleep 0.05; done; touch {ran}' "
+    ">/dev/null 2>&1 </dev/null &"
+)
+
+
+def test_told_to_stop_it_waits_for_what_runs_and_takes_nothing_new(
+    pods: Pods, tmp_path: Path
+) -> None:
+    door = pods.open_door()
+    go, ran = tmp_path / "go", tmp_path / "ran"
+    assert pods.run("ssh", "127.0.0.10", DAEMON.format(go=go, ran=ran)).returncode == 0
+    door.send_signal(signal.SIGTERM)
+    until(lambda: not pods.knock(door))
+    assert door.poll() is None
+    go.touch()
+    assert door.wait(PATIENCE) == 128 + signal.SIGTERM
+    assert ran.exists()
+
+
+def test_with_nothing_to_wait_for_it_stops_at_once(pods: Pods) -> None:
+    door = pods.open_door()
+    door.send_signal(signal.SIGTERM)
+    assert door.wait(5) == 128 + signal.SIGTERM
+
+
+def test_told_to_stop_it_tells_its_ranks(pods: Pods, tmp_path: Path) -> None:
+    """A rank that saves its work has the time that it needs; its helpers are its own to tell."""
+    door = pods.open_door()
+    rank = (
+        f"trap 'sleep 1; touch {tmp_path}/saved; exit 0' TERM; touch {tmp_path}/begun; "
+        "while :; do sleep 0.05; done"
+    )
+    (tmp_path / "rank.sh").write_text(rank)
+    pods.start("ssh", "127.0.0.10", f"OMPI_COMM_WORLD_RANK=2 sh {tmp_path}/rank.sh")
+    until((tmp_path / "begun").exists)
+    door.send_signal(signal.SIGTERM)
+    assert door.wait(PATIENCE) == 128 + signal.SIGTERM
+    assert (tmp_path / "saved").exists()
+
+
+def test_the_end_of_the_launcher_is_a_good_end(pods: Pods) -> None:
+    door = pods.open_door()
+    wire.ask(pods.group, "127.0.0.10", wire.LEAVE)
+    assert door.wait(PATIENCE) == 0
+
+
+def test_nobody_else_can_send_it_away(pods: Pods) -> None:
+    door = pods.open_door()
+    with pytest.raises(wire.WireError, match="wrong key"):
+        wire.ask(replace_key(pods, b"a guess"), "127.0.0.10", wire.LEAVE)
+    assert door.poll() is None
+
+
+def replace_key(pods: Pods, key: bytes) -> "wire.Group":
+    return pods.group._replace(key=key)
+
+
+def test_no_child_is_left_unburied(pods: Pods) -> None:
+    door = pods.open_door()
+    for _ in range(5):
+        assert pods.run("ssh", "127.0.0.10", "sh -c 'sleep 0.1 &'").returncode == 0
+    until(lambda: not _children(door))
+
+
+def _children(process: subprocess.Popen[str]) -> list[str]:
+    listed = Path(f"/proc/{process.pid}/task").glob("*/children")
+    return [pid for path in listed for pid in path.read_text().split()]
+
+
+def test_it_lists_the_hosts_for_launchers_of_both_kinds(pods: Pods) -> None:
+    pods.open_door()
+    assert (pods.lists / "hostfile").read_text() == (
+        "127.0.0.1 slots=2\n127.0.0.10 slots=2\n127.0.0.11 slots=2\n"
+    )
+    assert (pods.lists / "machinefile").read_text() == ("127.0.0.1:2\n127.0.0.10:2\n127.0.0.11:2\n")

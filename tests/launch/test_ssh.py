@@ -1,0 +1,75 @@
+"""What stands in ssh's place takes a launcher's command line as ssh would."""
+
+import socket
+
+import pytest
+
+from _trainingjob_launch import ssh
+from launch.given import Pods
+
+
+@pytest.mark.parametrize(
+    ("arguments", "host", "command"),
+    [
+        ("h true", "h", "true"),
+        ("-x h /usr/bin/hydra_pmi_proxy --control-port m:1", "h",
+         "/usr/bin/hydra_pmi_proxy --control-port m:1"),
+        ("-o StrictHostKeyChecking=no -oPasswordAuthentication=no h a b", "h", "a b"),
+        ("-p 22 -p22 -i /key -l me h a", "h", "a"),
+        ("-tt -T -n -q -A h a", "h", "a"),
+        ("-qx -tp 22 h a", "h", "a"),
+        ("me@h -x a", "h", "-x a"),
+        ("-x -- h a", "h", "a"),
+        ("h -- a -b", "h", "a -b"),
+        ("h", "h", ""),
+        ("-p 22", "", ""),
+        ("", "", ""),
+    ],
+)  # fmt: skip
+def test_options_are_taken_and_mean_nothing(arguments: str, host: str, command: str) -> None:
+    assert ssh.parsed(arguments.split()) == (host, command)
+
+
+def test_words_are_one_line_for_the_shell_as_with_ssh(pods: Pods) -> None:
+    pods.open_door()
+    ran = pods.run("ssh", "-x", "127.0.0.10", "echo", "$((1 + 1))", ";", "echo 'a  b'")
+    assert ran.stdout == "2\na  b\n"
+
+
+@pytest.mark.parametrize("host", ["localhost", socket.gethostname()])
+def test_what_is_here_runs_here(pods: Pods, host: str) -> None:
+    ran = pods.run("ssh", host, "echo $MINE; exit 4", MINE="own")
+    assert (ran.stdout, ran.returncode) == ("own\n", 4)
+
+
+@pytest.mark.parametrize("arguments", [("127.0.0.10",), ("-p", "22"), ()])
+def test_without_a_command_it_says_what_is_missing(pods: Pods, arguments: tuple[str, ...]) -> None:
+    ran = pods.run("ssh", *arguments)
+    assert (ran.returncode, "a command are needed" in ran.stderr) == (255, True)
+
+
+def test_a_host_that_is_not_there_fails_as_with_ssh(
+    pods: Pods, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(ssh, "_TRY_SECONDS", 0.0)
+    assert ssh.main(pods.group, ["127.0.0.10", "true"]) == 255
+    assert capsys.readouterr().err == "ssh: 127.0.0.10: refuses the connection\n"
+
+
+def test_a_connection_that_ends_early_is_no_success(pods: Pods) -> None:
+    door = pods.open_door()
+    client = pods.start("ssh", "127.0.0.10", f"kill -9 {door.pid}")
+    _, err = client.communicate(timeout=20)
+    assert (client.returncode, "lost" in err or "Connection" in err) == (255, True)
+
+
+def test_a_workers_short_name_is_enough(pods: Pods) -> None:
+    own = pods.group._replace(worker="mnist-worker-%d.mnist.lab.svc.cluster.local")
+    assert own.full("mnist-worker-12") == "mnist-worker-12.mnist.lab.svc.cluster.local"
+    for other in ("mnist-worker-", "mnist-master", "10.0.0.1", "mnist-worker-1.mnist"):
+        assert own.full(other) == other
+
+
+def test_outside_of_a_job_it_says_so(pods: Pods) -> None:
+    ran = pods.run("ssh", "h", "true", MASTER_PORT="none")
+    assert (ran.returncode, "no pod of an MPI job" in ran.stderr) == (255, True)
