@@ -33,12 +33,13 @@ JOB = {
     "metadata": {"name": "short", "namespace": NAMESPACE},
     "spec": {
         "PARALLEL_INSTANCES": 2,
+        "framework": "MPI",  # needs all that another needs, and a Secret
         "cleanPodPolicy": "All",
         "ttlSecondsAfterFinished": 1,
         "template": {
             "spec": {
                 "serviceAccountName": "default",  # this server gives none to a pod
-                "containers": [{"name": "trainer", "image": "my/trainer:1"}],
+                "containers": [{"name": "trainer", "image": "my/trainer:1", "command": ["mpirun"]}],
             }
         },
     },
