@@ -164,7 +164,8 @@ def test_a_whole_life_needs_these_permissions_and_no_others(
     do(apiserver, "patch", "service", "short", place, "--type=merge", f"-p={OTHER_PORT}")
     until("its port", lambda: do(apiserver, "get", "service", "short", place, PORT) == "29500")
     patch = ("--subresource=status", "--type=merge", f"-p={SUCCEEDED}")
-    for pod in do(apiserver, "get", "pods", place, "-oname").split():
+    # the master comes last: its success is the job's
+    for pod in reversed(do(apiserver, "get", "pods", place, "-oname").split()):
         do(apiserver, "patch", pod, place, *patch)
     until("no job", lambda: not do(apiserver, "get", "trainingjobs", place, "-oname"))
     uses = used(apiserver)
