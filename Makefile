@@ -78,8 +78,8 @@ cluster: install ## Bring up a local Kubernetes (CLUSTER=embedded|kind|current, 
 cluster-down: install ## Take the local Kubernetes down, without a trace
 	@$(PYTHON) -m localcluster down
 
-images: install ## Build the operator's and the trainer's image, if their inputs changed
-	@$(PYTHON) -m localcluster.images build
+images: install ## Build the images whose inputs changed: the operator's and the trainer's, or IMAGES="jax mpi"
+	@$(PYTHON) -m localcluster.images build $(IMAGES)
 
 deploy: cluster ## Install the operator on the local cluster with Helm
 	@$(PYTHON) -m localcluster.deploy install

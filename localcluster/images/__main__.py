@@ -1,7 +1,8 @@
 """The command line: `python -m localcluster.images build` and `… load`.
 
 Both end with one line per image on standard output, `NAME REFERENCE ARCHIVE`,
-for scripts; all else goes to standard error. What has not changed is not built.
+for scripts; all else goes to standard error. What has not changed is not built,
+and the images of single frameworks only when they are named.
 """
 
 import argparse
@@ -62,7 +63,7 @@ def _load(images: Sequence[Built]) -> None:
 def main(arguments: Sequence[str]) -> int:
     """Carry out one command; 1 with a message when it cannot be done."""
     options = _parser().parse_args(arguments)
-    names = options.names or list(catalog.IMAGES)
+    names = options.names or [image.name for image in catalog.USUAL]
     return progress.told(lambda: _carry_out(names, load=options.command == "load"))
 
 

@@ -1,7 +1,7 @@
 """Which images there are, as data.
 
-What differs between the operator's image and the trainer's is a few lists; the
-way from these lists to an archive is the same, and lies in the other modules.
+What differs between the images is a few lists; the way from these lists to an
+archive is the same, and lies in the other modules.
 """
 
 import dataclasses
@@ -32,6 +32,8 @@ class Image:
     """Paths of these packages, as dpkg's patterns, that no program here opens."""
     kept: tuple[str, ...] = ()
     """Exceptions to `left_out`."""
+    shared: str = ""
+    """The name of a base that several images start from; without one an image has its own."""
 
     @property
     def repository(self) -> str:
@@ -41,7 +43,7 @@ class Image:
     @property
     def base(self) -> str:
         """The base's name without a tag."""
-        return f"localhost/trainingjob-base-{self.name}"
+        return f"localhost/trainingjob-base-{self.shared or self.name}"
 
     @property
     def dockerfile(self) -> str:
@@ -87,4 +89,36 @@ TRAINER: Final = Image(
     kept=(f"{TORCH}/bin/torch_shm_manager",),  # torch refuses to be imported without it
 )
 
-IMAGES: Final[Mapping[str, Image]] = {image.name: image for image in (OPERATOR, TRAINER)}
+WHEELS: Final = (*OPERATOR.packages, "libstdc++6")
+"""What wheels from PyPI take for granted."""
+
+TENSORFLOW: Final = Image(
+    name="tensorflow",
+    inputs=("images/tensorflow", "examples/11-tensorflow", "examples/12-tensorflow-ps"),
+    skipped=TRAINER.skipped,
+    packages=WHEELS,
+    left_out=OPERATOR.left_out,
+    shared="wheels",
+)
+
+JAX: Final = Image(
+    name="jax",
+    inputs=("images/jax", "examples/13-jax"),
+    skipped=TRAINER.skipped,
+    packages=WHEELS,
+    left_out=OPERATOR.left_out,
+    shared="wheels",
+)
+
+MPI: Final = Image(
+    name="mpi",
+    inputs=("images/mpi", "examples"),
+    skipped=TRAINER.skipped,
+    packages=("python3", "python-is-python3", "python3-mpi4py", "python3-numpy", "openmpi-bin"),
+    left_out=TRAINER.left_out,
+)
+
+USUAL: Final = (OPERATOR, TRAINER)
+"""What is built when nobody says what; the others are large, and few need them."""
+
+IMAGES: Final[Mapping[str, Image]] = {image.name: image for image in (*USUAL, TENSORFLOW, JAX, MPI)}

@@ -50,7 +50,7 @@ def test_nothing_is_wrong_with_the_examples(
 ) -> None:
     del number
     lab, history, file = place
-    jobs = [example(path.parent, file) for path in sorted(EXAMPLES.glob("*/job.yaml"))]
+    jobs = [example(path.parent, file) for path in sorted(EXAMPLES.glob("0[1-4]-*/job.yaml"))]
     names = [job["metadata"]["name"] for job in jobs]
     for job in jobs:
         lab.apply(job)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from localcluster.images import catalog
 from trainingjobs.model.job import TrainingJob, parse
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -19,9 +20,19 @@ def read(folder: Path) -> TrainingJob:
     return job
 
 
-def test_there_are_examples() -> None:
-    names = [folder.name for folder in FOLDERS]
-    assert names == ["01-ddp", "02-spawn", "03-torchrun", "04-elastic"]
+def test_every_example_has_a_job_and_a_number_of_its_own() -> None:
+    folders = sorted(path for path in EXAMPLES.iterdir() if path.is_dir())
+    assert folders == FOLDERS
+    numbers = [folder.name.partition("-")[0] for folder in folders]
+    assert len({*numbers}) == len(numbers) > 0
+    assert all(number.isdigit() for number in numbers)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_its_image_is_one_of_ours_and_holds_it(folder: Path) -> None:
+    (container,) = read(folder).template(rank=1)["spec"]["containers"]
+    (image,) = (one for one in catalog.IMAGES.values() if one.reference() == container["image"])
+    assert {"examples", f"examples/{folder.name}"} & {*image.inputs}
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)

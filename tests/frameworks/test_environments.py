@@ -8,7 +8,6 @@ import pytest
 from builders import DOMAIN, SITE, UID, a_job
 from trainingjobs import frameworks
 from trainingjobs.frameworks.base import Place
-from trainingjobs.model.reserved import RESERVED
 from trainingjobs.model.spec import Framework
 from trainingjobs.plan import manifests
 
@@ -64,34 +63,74 @@ def test_auto_counts_gpus_else_cpus_else_one(limits: dict[str, Any], processes: 
     assert (env["WORLD_SIZE"], env["RANK"]) == (str(2 * processes), str(processes))
 
 
-def test_tensorflow_golden() -> None:
-    config = json.loads(variables(2, framework="TensorFlow")["TF_CONFIG"])
-    assert config == {
-        "cluster": {
-            "chief": [f"{MASTER}:29500"],
-            "worker": [f"mnist-worker-{n}.mnist.lab.svc.cluster.local:29500" for n in range(2)],
-        },
-        "task": {"type": "worker", "index": 1},
-    }
+WORKERS = [f"mnist-worker-{n}.mnist.lab.svc.cluster.local:29500" for n in range(2)]
+CHIEF_ALONE = {"chief": [f"{MASTER}:29500"]}
+CLUSTERS = {
+    1: CHIEF_ALONE,
+    2: CHIEF_ALONE | {"worker": WORKERS[:1]},
+    3: CHIEF_ALONE | {"worker": WORKERS},
+}
+TASKS = [
+    {"type": "chief", "index": 0},
+    {"type": "worker", "index": 0},
+    {"type": "worker", "index": 1},
+]
 
 
-def test_tensorflow_alone_is_a_chief_alone() -> None:
-    config = json.loads(variables(0, 1, framework="TensorFlow")["TF_CONFIG"])
-    assert config == {
-        "cluster": {"chief": [f"{MASTER}:29500"]},
-        "task": {"type": "chief", "index": 0},
-    }
+@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_tensorflow_golden(size: int, processes: int) -> None:
+    """One task for each instance, a chief and workers; no evaluator, and never a `master`."""
+    for rank in range(size):
+        env = variables(rank, size, framework="TensorFlow", processesPerInstance=processes)
+        assert json.loads(env["TF_CONFIG"]) == {"cluster": CLUSTERS[size], "task": TASKS[rank]}
 
 
-def test_jax_golden() -> None:
-    env = variables(1, framework="JAX")
-    assert env["JAX_COORDINATOR_ADDRESS"] == f"{MASTER}:29500"
-    assert (env["JAX_NUM_PROCESSES"], env["JAX_PROCESS_ID"]) == ("3", "1")
+@pytest.mark.parametrize("size", [1, 2, 3, 8])
+def test_each_task_of_tensorflow_has_its_own_address(size: int) -> None:
+    """Two pods with one index, or an index without an address, would wait for ever."""
+    told = [
+        json.loads(variables(rank, size, framework="TensorFlow")["TF_CONFIG"])
+        for rank in range(size)
+    ]
+    own = [one["cluster"][one["task"]["type"]][one["task"]["index"]] for one in told]
+    places = (Place(job=a_job(size), rank=rank, domain=DOMAIN) for rank in range(size))
+    assert own == [f"{place.address(place.rank)}:29500" for place in places]
+    assert all(one["cluster"] == told[0]["cluster"] for one in told)
+    assert sum(map(len, told[0]["cluster"].values())) == len(set(own)) == size
 
 
-@pytest.mark.parametrize("framework", list(Framework))
-def test_every_variable_that_makes_a_group_is_reserved(framework: str) -> None:
-    assert set(variables(0, framework=framework)) <= set(RESERVED)
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("processes", [1, 2])
+def test_jax_golden(size: int, processes: int) -> None:
+    for rank in range(size):
+        env = variables(rank, size, framework="JAX", processesPerInstance=processes)
+        assert env == {
+            "PARALLEL_INSTANCES": str(size),
+            "TRAININGJOB_NAME": "mnist",
+            "TRAININGJOB_ATTEMPT": "1",
+            "TRAININGJOB_ROLE": "worker" if rank else "master",
+            "JAX_COORDINATOR_ADDRESS": f"{MASTER}:29500",
+            "JAX_NUM_PROCESSES": str(size * processes),
+            "JAX_PROCESS_ID": str(rank * processes),
+            "SLURM_JOB_ID": "1",
+            "SLURM_STEP_NODELIST": MASTER,
+            "SLURM_NTASKS": str(size * processes),
+            "SLURM_PROCID": str(rank * processes),
+            "SLURM_LOCALID": "0",
+        }
+
+
+@pytest.mark.parametrize(
+    ("gpus", "processes", "devices"),
+    [(0, 1, None), (1, 1, "0"), (4, 1, "0,1,2,3"), (4, 4, None), (10**9, 1, None)],
+    ids=["no GPU", "one", "an only process has all", "else each has its own", "a slip"],
+)
+def test_which_gpus_a_process_of_jax_sees(gpus: int, processes: int, devices: str | None) -> None:
+    limits = {"nvidia.com/gpu": gpus} if gpus else {}
+    template = {"spec": {"containers": [{"name": "t", "resources": {"limits": limits}}]}}
+    env = variables(0, framework="JAX", processesPerInstance=processes, template=template)
+    assert env.get("JAX_LOCAL_DEVICE_IDS") == devices
 
 
 def test_no_framework_golden() -> None:

@@ -3,12 +3,14 @@
 import json
 import os
 import pathlib
+import re
 import tarfile
 from collections.abc import Callable
 
 import pytest
 
 from localcluster import errors
+from localcluster.images import __main__ as program
 from localcluster.images import buildah, catalog, debian, docker, inputs, layout, store
 
 Change = Callable[[pathlib.Path], None]
@@ -112,6 +114,47 @@ def test_what_is_hashed_is_what_the_build_may_read(image: catalog.Image) -> None
     assert read <= {*image.inputs}
     assert {*image.inputs} - read <= {f"images/{image.name}"}
     assert {line[line.rindex("*") + 1 :] for line in ignore if "*." in line} == {*image.skipped}
+
+
+@pytest.mark.parametrize(
+    ("named", "built"),
+    [([], ["operator", "trainer"]), (["jax", "mpi"], ["jax", "mpi"])],
+    ids=["the usual ones when none is named", "those that are named and no other"],
+)
+@pytest.mark.parametrize("command", ["build", "load"])
+def test_which_images_are_built(
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    named: list[str],
+    built: list[str],
+) -> None:
+    asked: list[str] = []
+
+    def ensure(image: catalog.Image) -> program.Built:
+        asked.append(image.name)
+        return program.Built(image.name, image.reference(), pathlib.Path(image.name))
+
+    monkeypatch.setattr(store, "folder", lambda: tmp_path)
+    monkeypatch.setattr(program, "ensure", ensure)
+    monkeypatch.setattr(program, "_load", lambda _: None)
+    assert program.main([command, *named]) == 0
+    assert asked == built
+
+
+def test_images_that_share_a_base_would_make_the_same_one() -> None:
+    bases: dict[str, set[str]] = {}
+    for image in catalog.IMAGES.values():
+        bases.setdefault(image.base, set()).add(inputs.base_tag(image))
+    assert {base: len(tags) for base, tags in bases.items()} == dict.fromkeys(bases, 1)
+    assert catalog.JAX.base == catalog.TENSORFLOW.base != catalog.OPERATOR.base
+
+
+@pytest.mark.parametrize("image", catalog.IMAGES.values(), ids=catalog.IMAGES)
+def test_what_pip_installs_has_one_version(image: catalog.Image) -> None:
+    listed = (catalog.ROOT / image.dockerfile).with_name("requirements.txt")
+    lines = listed.read_text().splitlines()[1:] if listed.exists() else []
+    assert [line for line in lines if not re.fullmatch(r"[\w-]+==[\w.]+", line)] == []
 
 
 def test_apt_names_the_mirror_for_our_suite() -> None:

@@ -1,4 +1,8 @@
-"""TensorFlow: TF_CONFIG with the master as chief (task 0) and the workers after it.
+"""TensorFlow: TF_CONFIG with the master as chief and every other instance as a worker.
+
+An instance is one task however many `processesPerInstance` are asked for: a TensorFlow process
+uses all devices that it sees. There is no evaluator, which all others would wait for, and no
+parameter server: a script that wants some makes them of its last workers (example 12).
 
 Source: tf.distribute.cluster_resolver.TFConfigClusterResolver.
 """
