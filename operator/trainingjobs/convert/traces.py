@@ -14,7 +14,7 @@ from trainingjobs.model.spec import Framework, Manifest
 
 _WORLD: Mapping[str, str] = MappingProxyType(
     {
-        "/etc/mpi": "mpirun finds the hosts without a hostfile: leave that option out",
+        "/etc/mpi": "mpirun finds the hosts by itself; what does not reads TRAININGJOB_HOSTFILE",
         "/etc/volcano": "take the addresses from MASTER_ADDR and TRAININGJOB_WORKER_ADDR",
         "VC_TASK_INDEX": "read RANK",
         "VK_TASK_INDEX": "read RANK",

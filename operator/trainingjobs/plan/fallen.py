@@ -5,8 +5,9 @@ from dataclasses import replace
 from trainingjobs.model import containers
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.spec import FailureAction
+from trainingjobs.model.status import MAX_MESSAGE
 from trainingjobs.model.verdict import Charge, Step, Verdict
-from trainingjobs.plan import launch, rollcall, timing
+from trainingjobs.plan import hints, launch, rollcall, timing
 from trainingjobs.plan.case import Case
 from trainingjobs.plan.cause import Cause, repeats
 from trainingjobs.status import sentences
@@ -15,6 +16,8 @@ _HIDDEN_PATH = (
     "if the image sets PYTHONPATH, set it in the template's env as well (ours hides "
     "it), or use rollCall: Disabled"
 )
+_ROOM = MAX_MESSAGE - 100
+"""A hint is worth more than the end of a long line, and what it cost still follows."""
 HOPELESS_REPEATS = 5
 """So many failures of one rank with one exit code and one last line: another try is a waste."""
 
@@ -79,12 +82,13 @@ def _fail(case: Case, cause: Cause, reason: str, why: str) -> Verdict:
 
 
 def _said(case: Case, cause: Cause) -> str:
-    """What ended the attempt, and what to do where that may be the roll call's own fault."""
+    """What ended the attempt, and what to do where that is known or the roll call's own fault."""
     words = sentences.fallen(cause.failure)
     last = cause.failure.message.rsplit("\n", 1)[-1]
-    if "ModuleNotFoundError" not in last or not _hides_a_path(case, cause):
-        return words
-    return sentences.cut(f"{words}; {_HIDDEN_PATH}")
+    if "ModuleNotFoundError" in last and _hides_a_path(case, cause):
+        return sentences.cut(f"{words}; {_HIDDEN_PATH}")
+    hint = "" if cause.disruption else hints.hint(cause.failure, case.done)
+    return f"{sentences.cut(words, _ROOM - len(hint))}; {hint}" if hint else words
 
 
 def _hides_a_path(case: Case, cause: Cause) -> bool:

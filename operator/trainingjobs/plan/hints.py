@@ -1,0 +1,126 @@
+"""What to do about a failure whose last lines are known ones.
+
+The words of torch, gloo and NCCL name what broke, not what to change. A table of patterns says
+it, from the last lines of the rank that fell first; it changes no decision.
+"""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+from trainingjobs.diagnosis.guilt import EQUAL_BATCHES
+from trainingjobs.model import names, ranks
+from trainingjobs.model.status import Failure
+from trainingjobs.model.text import cut
+from trainingjobs.plan.inject import SHM_PATH
+from trainingjobs.plan.uncaught import lost_peer
+
+_SIGBUS: Final = 128 + 7
+_FEW = 40
+_EXCEPTION = re.compile(r"[\w.]*(Error|Exception|Interrupt|Exit)\b")
+_OF_OTHERS = re.compile(r"tim(ed|e) ?out", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """One mistake: its name, the words by which it is known, and the way out."""
+
+    name: str
+    pattern: re.Pattern[str]
+    words: str
+
+
+def _known_by(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+SHARED_MEMORY: Final = Hint(
+    "SharedMemoryTooSmall",
+    _known_by(r"bus error|out of shared memory|unable to (open|allocate) shared memory"),
+    f"{SHM_PATH} is full: it counts as the container's memory, so raise that limit (or the "
+    "sizeLimit of a volume of yours there), or give the DataLoader fewer workers",
+)
+HINTS: Final = (
+    SHARED_MEMORY,
+    Hint(
+        "PortInUse",
+        _known_by(r"EADDRINUSE|address already in use"),
+        "another process of the pod, or of the node with hostNetwork, has the port: set spec.port",
+    ),
+    Hint(
+        "InterfaceUnknown",
+        _known_by(r"unable to find (interface|address) for"),
+        "GLOO_SOCKET_IFNAME takes names of interfaces, with commas between several: ^ and = are "
+        "NCCL's; without it the pod's own address is taken",
+    ),
+    Hint(
+        "LoopbackAddress",
+        _known_by(r"loopback address as fallback|remote=\[(localhost\S*?)?127\.0\.0\.1"),
+        "gloo took 127.0.0.1, since the host's name stands for no address of its own: set "
+        "GLOO_SOCKET_IFNAME to the interface, or leave hostNetwork",
+    ),
+    Hint(
+        "CollectivesDiffer",
+        _known_by(r"mismatch between collectives|op\.preamble\.length <= op\.nbytes"),
+        "ranks called other collectives, or with other shapes: set TORCH_DISTRIBUTED_DEBUG=DETAIL "
+        "and every rank says which",
+    ),
+    Hint(
+        "CheckpointTorn",
+        _known_by(r"PytorchStreamReader failed|failed finding central directory"),
+        "a file was not written to its end: delete it, and save to another name, fsync, rename",
+    ),
+    Hint(
+        "RendezvousTimeout",
+        _known_by(
+            r"clients joined|RendezvousTimeoutError|RendezvousConnectionError"
+            r"|client socket has timed out|connect\w* to .{0,80}timed out"
+        ),
+        "not every rank reached the master's port in time: see who is missing under Troubled "
+        "Ranks, and whether a NetworkPolicy or a mesh's sidecar keeps the pods apart",
+    ),
+    Hint(
+        "CollectiveTimeout",
+        _known_by(r"caught collective operation timeout|timed out waiting \d+ ?ms for (recv|send)"),
+        "some rank never came to this collective: is it called under `if rank == 0` alone?",
+    ),
+)
+
+
+def hint(failure: Failure, done: Collection[int]) -> str:
+    """The name of a known mistake and what to do about it; empty where none is known.
+
+    Args:
+        failure: of the rank that fell first.
+        done: ranks that had ended well before.
+    """
+    if failure.exit_code == _SIGBUS:
+        return _written(SHARED_MEMORY)
+    text = _telling(failure.message)
+    found = next((item for item in HINTS if item.pattern.search(text)), None)
+    if found is not None:
+        return _written(found)
+    return _left(done) if done and lost_peer(failure.message) else ""
+
+
+def _telling(message: str) -> str:
+    """The last line where it is an exception of the rank's own; what came before may be noise."""
+    last = message.strip().rsplit("\n", 1)[-1]
+    own = _EXCEPTION.match(last) and not lost_peer(last) and not _OF_OTHERS.search(last)
+    return last if own else message
+
+
+def _written(found: Hint) -> str:
+    return f"{found.name}: {found.words}"
+
+
+def _left(done: Collection[int]) -> str:
+    """Who lost a peer while others had ended: these left too early."""
+    if names.MASTER_RANK in done:
+        return (
+            "MasterLeft: rank 0 had ended, and the store with it: end with a barrier and "
+            "destroy_process_group on all ranks"
+        )
+    few = cut(ranks.compact(done), _FEW)
+    return f"UnevenInputs: rank {few} had ended before: {EQUAL_BATCHES}"

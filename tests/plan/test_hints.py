@@ -1,0 +1,142 @@
+"""What a failure's last words lead to: a name and a way out for mistakes that many have made."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders import a_pod, at, ended, seen
+from cases.given import decided, going
+from trainingjobs.model.status import MAX_MESSAGE, Failure, Phase
+from trainingjobs.plan import hints
+
+PAGE = Path(__file__).parents[2] / "docs" / "troubleshooting.md"
+WORDS = {
+    "a worker of the data loader": (
+        "RuntimeError: DataLoader worker (pid 77) is killed by signal: Bus error. It is possible",
+        "SharedMemoryTooSmall",
+    ),
+    "a shell that tells of it": ("step 7\nBus error (core dumped)", "SharedMemoryTooSmall"),
+    "the port, as torch says it": (
+        "DistNetworkError: port: 29500, useIpv6: false, code: -98, name: EADDRINUSE",
+        "PortInUse",
+    ),
+    "the port, as Python says it": ("OSError: [Errno 98] Address already in use", "PortInUse"),
+    "NCCL's form for gloo": ("RuntimeError: Unable to find interface for: ^lo", "InterfaceUnknown"),
+    "an interface that is not there": (
+        "RuntimeError: [enforce fail at device.cc:127] Unable to find address for: ib0",
+        "InterfaceUnknown",
+    ),
+    "a warning, and what comes of it": (
+        "Warning: Using the loopback address as fallback.\nRuntimeError: Connection refused",
+        "LoopbackAddress",
+    ),
+    "a peer at 127.0.0.1": (
+        "RuntimeError: Gloo connectFullMesh failed with no error, remote=[127.0.0.1]:41003",
+        "LoopbackAddress",
+    ),
+    "other collectives": (
+        "RuntimeError: Detected mismatch between collectives on ranks. Rank 0 is running",
+        "CollectivesDiffer",
+    ),
+    "other shapes": (
+        "terminate called\n  what():  op.preamble.length <= op.nbytes. 800 vs 400\nAborted",
+        "CollectivesDiffer",
+    ),
+    "a torn checkpoint": (
+        "RuntimeError: PytorchStreamReader failed reading zip archive: failed (train.py:31)",
+        "CheckpointTorn",
+    ),
+    "a rank that did not come": (
+        "DistStoreError: Timed out after 1801 seconds waiting for clients. 2/3 clients joined.",
+        "RendezvousTimeout",
+    ),
+    "a master that nobody reaches": (
+        "DistNetworkError: The client socket has timed out after 60000ms while trying to connect",
+        "RendezvousTimeout",
+    ),
+    "gloo waits": (
+        "RuntimeError: Timed out waiting 1800000ms for recv operation to complete",
+        "CollectiveTimeout",
+    ),
+    "NCCL waits": (
+        "[rank1]: Watchdog caught collective operation timeout: WorkNCCL(SeqNum=47)\nAborted",
+        "CollectiveTimeout",
+    ),
+}
+LOST = "RuntimeError: Connection closed by peer [10.0.0.7]:39284"
+OTHERS = {
+    "an error of its own": "ValueError: label 10 of sample 4 is out of range (train.py:16)",
+    "a warning of before": "the server socket: Address already in use\nValueError: no such label",
+    "nothing": "",
+    "a lost peer, and nobody has left": LOST,
+}
+
+
+def failure(message: str, code: int | None = 1) -> Failure:
+    return Failure(rank=1, pod="p", exit_code=code, reason="Error", message=message)
+
+
+@pytest.mark.parametrize(("words", "name"), WORDS.values(), ids=WORDS)
+def test_a_known_mistake_is_named_with_the_way_out(words: str, name: str) -> None:
+    assert hints.hint(failure(words), ()).startswith(f"{name}: ")
+
+
+@pytest.mark.parametrize("words", OTHERS.values(), ids=OTHERS)
+def test_what_is_not_known_gets_no_hint(words: str) -> None:
+    assert hints.hint(failure(words), ()) == ""
+
+
+def test_a_process_that_a_bus_error_ended_has_no_last_words() -> None:
+    assert hints.hint(failure("", 135), ()).startswith("SharedMemoryTooSmall: /dev/shm is full")
+
+
+@pytest.mark.parametrize(("done", "name"), [({0}, "MasterLeft"), ({2, 3}, "UnevenInputs")])
+def test_who_lost_a_peer_when_others_had_ended(done: set[int], name: str) -> None:
+    assert hints.hint(failure(LOST), done).startswith(f"{name}: rank {min(done)}")
+    assert hints.hint(failure("ValueError: no"), done) == ""
+
+
+@pytest.mark.parametrize(
+    ("rest", "phase"), [({}, Phase.RESTARTING), ({"maxRestarts": 0}, Phase.FAILED)]
+)
+def test_the_hint_stands_in_the_message_after_the_last_line(
+    rest: dict[str, Any], phase: Phase
+) -> None:
+    words = "OSError: [Errno 98] Address already in use"
+    status = decided(seen(ended(0, 1, message=words), a_pod(1), a_pod(2)), **rest).status
+    assert status.phase is phase
+    assert f"exited with code 1: {words}; PortInUse: another process" in status.message
+    assert status.failure is not None
+    assert status.failure.message == words
+
+
+def test_a_disruption_needs_no_hint() -> None:
+    """Who was told to go may complain of whatever it likes."""
+    taken = a_pod(0, deletion_requested=at(-70), phase="Failed", running=False)
+    said = ended(0, 1, message="OSError: [Errno 98] Address already in use").exit
+    told = a_pod(0, deletion_requested=at(-70), phase="Failed", running=False, exit=said)
+    assert "PortInUse" not in decided(seen(told, a_pod(1), a_pod(2))).status.message
+    assert decided(seen(taken, a_pod(1), a_pod(2))).status.disruptions == 1
+
+
+@given(st.text(max_size=1024), st.sets(st.integers(0, 9999), max_size=400))
+def test_with_its_hint_a_message_fits_whatever_was_said(words: str, done: set[int]) -> None:
+    assert len(hints.hint(failure(f"{words}\n{LOST}"), done)) < MAX_MESSAGE // 3
+    line = f"RuntimeError: {words.strip()} EADDRINUSE"[-1024:]
+    message = decided(seen(ended(0, 1, message=line), a_pod(1), a_pod(2)), going()).status.message
+    assert len(message) <= MAX_MESSAGE
+
+
+def test_a_long_last_line_leaves_room_for_the_hint() -> None:
+    line = f"RuntimeError: EADDRINUSE {'x' * 1000}"
+    there = seen(ended(0, 1, message=line), a_pod(1), a_pod(2))
+    assert "set spec.port (restarted 0 of 0 times)" in decided(there, maxRestarts=0).status.message
+
+
+def test_every_hint_is_on_the_page() -> None:
+    page = PAGE.read_text()
+    names = {item.name for item in hints.HINTS} | {"MasterLeft", "UnevenInputs"}
+    assert [name for name in sorted(names) if f"| `{name}` |" not in page] == []
