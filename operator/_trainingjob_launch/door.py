@@ -23,6 +23,7 @@ MAX_STRANGERS = 64
 MAX_RUNS = 256
 _TICK = 1.0
 _LEAVE_SECONDS = 5.0
+_ANSWER_SECONDS = 2.0
 _TOLD_TO_STOP = 128 + signal.SIGTERM
 
 
@@ -65,6 +66,9 @@ class Door:
         while not self._children.reap() and (code or time.monotonic() < due):
             ready, _, _ = select.select([self._wake_read], [], [], _TICK)
             self._rest(woken=self._wake_read in ready)
+        for _ in range(MAX_RUNS):  # the last exit codes are on their way back
+            if not self._runs.acquire(timeout=_ANSWER_SECONDS):
+                break
         return code
 
     def _rest(self, *, woken: bool) -> None:

@@ -26,7 +26,7 @@ _POD_SECURITY = {
     "runAsUser": 1000,
     "seccompProfile": {"type": "RuntimeDefault"},
 }
-_CONTAINER_SECURITY = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+CONTAINER_SECURITY = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 
 
 def a_template(script: str = GROUP, *, image: str = IMAGE, **env: str) -> Manifest:
@@ -37,7 +37,7 @@ def a_template(script: str = GROUP, *, image: str = IMAGE, **env: str) -> Manife
         "command": ["python", "-c", script],
         "env": [{"name": name, "value": value} for name, value in env.items()],
         "resources": {"requests": {"cpu": "10m", "memory": "16Mi"}},
-        "securityContext": _CONTAINER_SECURITY,
+        "securityContext": CONTAINER_SECURITY,
     }
     return {
         "spec": {

@@ -204,6 +204,15 @@ def test_the_end_of_the_launcher_is_a_good_end(pods: Pods) -> None:
     assert door.wait(PATIENCE) == 0
 
 
+def test_what_ends_while_it_leaves_is_told_its_code(pods: Pods, tmp_path: Path) -> None:
+    door = pods.open_door()
+    client = pods.start("ssh", "127.0.0.10", f"touch {tmp_path}/begun; sleep 1; exit 3")
+    until((tmp_path / "begun").exists)
+    wire.ask(pods.group, "127.0.0.10", wire.LEAVE)
+    assert client.wait(PATIENCE) == 3
+    assert door.wait(PATIENCE) == 0
+
+
 def test_nobody_else_can_send_it_away(pods: Pods) -> None:
     door = pods.open_door()
     with pytest.raises(wire.WireError, match="wrong key"):

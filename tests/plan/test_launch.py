@@ -225,7 +225,7 @@ def test_what_has_no_form_is_left_for_the_api_server_to_refuse(wrong: dict[str, 
 def test_the_masters_success_is_the_groups(framework: str, policy: str) -> None:
     there = seen(ended(0, 0), a_pod(1), a_pod(2))
     decision = decided(there, status=created(), framework=framework, successPolicy=policy)
-    assert decision.status.phase is Phase.SUCCEEDED
+    assert (decision.status.phase, decision.status.ready) == (Phase.SUCCEEDED, "3/3")
     assert [ref.name for ref in decision.delete] == ["mnist-worker-0", "mnist-worker-1"]
 
 

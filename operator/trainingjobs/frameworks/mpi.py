@@ -17,17 +17,23 @@ _LISTS = "/dev/shm/trainingjob"  # noqa: S108  shared memory is what every pod c
 HOSTFILE = f"{_LISTS}/hostfile"
 MACHINEFILE = f"{_LISTS}/machinefile"
 
+# Open MPI binds each process to a core of its own: in every pod to the same first ones, as no pod
+# knows of the others on its node
 _OPEN_MPI_4 = {
     "OMPI_MCA_orte_default_hostfile": HOSTFILE,
     # short names resolve nowhere but in their own pod
     "OMPI_MCA_orte_keep_fqdn_hostnames": "true",
     "OMPI_MCA_plm_rsh_agent": SSH,
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
 }
 _OPEN_MPI_5 = {
     "PRTE_MCA_prte_default_hostfile": HOSTFILE,
     "PRTE_MCA_prte_keep_fqdn_hostnames": "true",
     "PRTE_MCA_plm_ssh_agent": SSH,
+    "PRTE_MCA_hwloc_default_binding_policy": "none",
 }
+# nor may a rank that waits keep a core from those that it waits for
+_SHARED = {"OMPI_MCA_mpi_yield_when_idle": "true"}
 _ROOT = {
     # a container that runs as root can break nothing but itself, and no user is there to be
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -45,7 +51,7 @@ _INTEL = {
     "I_MPI_HYDRA_BOOTSTRAP": "ssh",
     "I_MPI_HYDRA_BOOTSTRAP_EXEC": SSH,
 }
-WISHES = MappingProxyType(_OPEN_MPI_4 | _OPEN_MPI_5 | _ROOT | _HYDRA | _INTEL)
+WISHES = MappingProxyType(_OPEN_MPI_4 | _OPEN_MPI_5 | _SHARED | _ROOT | _HYDRA | _INTEL)
 """The launchers' own options: what a template says of them wins."""
 
 

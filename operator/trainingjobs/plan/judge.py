@@ -9,7 +9,6 @@ done again nor late, and what has fallen never waits for room.
 
 from collections.abc import Callable
 
-from trainingjobs import frameworks
 from trainingjobs.model.observed import Trouble
 from trainingjobs.model.spec import SuccessPolicy
 from trainingjobs.model.verdict import Step, Verdict
@@ -49,8 +48,9 @@ def _suspended(case: Case) -> Verdict | None:
 
 def _successful(case: Case) -> Verdict | None:
     size = case.job.size
-    spec = case.job.spec
-    if spec.success_policy is SuccessPolicy.MASTER or frameworks.launched(spec.framework):
+    if launch.on(case.job):
+        return _launched_well(case)
+    if case.job.spec.success_policy is SuccessPolicy.MASTER:
         over, words = 0 in case.done, "the master succeeded"
     else:
         over = len(case.done) == size
@@ -58,6 +58,14 @@ def _successful(case: Case) -> Verdict | None:
     if not over:
         return None
     return Verdict(step=Step.SUCCEED, reason="Completed", message=words, done=case.done)
+
+
+def _launched_well(case: Case) -> Verdict | None:
+    """The master's command ends well when all ranks have, in whatever pod they ran."""
+    if 0 not in case.done:
+        return None
+    words, every = "the master's command succeeded", frozenset(range(case.job.size))
+    return Verdict(step=Step.SUCCEED, reason="Completed", message=words, done=every)
 
 
 def _late(case: Case) -> Verdict | None:
