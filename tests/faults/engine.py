@@ -32,8 +32,8 @@ from integration.test_gang import install
 from trainingjobs.model.gang import Gang
 
 QUIET_SECONDS = 1.0
-SETTLE_SECONDS = 30.0
-CASE_SECONDS = 300.0
+SETTLE_SECONDS = 90.0
+CASE_SECONDS = 600.0
 WELL_SECONDS = 30
 STARTS_AT_ONCE = 3
 SHARED, KILLED, PATIENT = "shared", "killed", "patient"

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import aiohttp
@@ -17,7 +18,7 @@ import aiohttp
 from faults.laws import FINAL, Body, Seen, place
 from trainingjobs.model import gang, labels
 
-SECONDS = 90.0
+SECONDS = 180.0
 TRIES = 4
 NODE = "node-a"
 BEGAN, ENDED = "2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z"
@@ -283,12 +284,12 @@ class Stage:
         }
         return self.request("POST", f"{self._pod(pod)}/binding", binding)
 
-    async def _end(self, pod: Body, code: int) -> None:
+    async def _end(self, pod: Body, code: int, time: str = ENDED) -> None:
         ended = {
             "exitCode": code,
             "reason": "Error" if code else "Completed",
             "startedAt": BEGAN,
-            "finishedAt": ENDED,
+            "finishedAt": time,
         }
         # a merge patch keeps what it does not name
         await self.say(
@@ -298,6 +299,7 @@ class Stage:
     async def _end_slowly(self, pod: Body) -> None:
         await asyncio.sleep(self.linger)
         if pod["status"].get("phase") == "Running":
-            await self._end(pod, 143)
+            # whoever did not see it being told to go knows by the times that it was
+            await self._end(pod, 143, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
         only = {"gracePeriodSeconds": 0, "preconditions": {"uid": pod["metadata"]["uid"]}}
         await self.request("DELETE", self._pod(pod), only)
