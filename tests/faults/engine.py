@@ -106,6 +106,10 @@ class Engine:
         """What a scenario comes to without a fault."""
         return self._call(self._reference(scenario))
 
+    def forget(self, scenario: str) -> None:
+        """Live it anew when it is asked for again."""
+        self._loop.call_soon_threadsafe(self._references.pop, scenario, None)
+
     @property
     def ends(self) -> list[int]:
         """Exit codes of operators that ended by themselves."""
