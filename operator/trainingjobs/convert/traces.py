@@ -23,6 +23,10 @@ _WORLD: Mapping[str, str] = MappingProxyType(
         "PET_RDZV_ENDPOINT": "torchrun takes PET_MASTER_ADDR and PET_MASTER_PORT by itself",
     }
 )
+_OPTIONS = re.compile(
+    r"--(?:nnodes|nproc[-_]per[-_]node|node[-_]rank|master[-_](?:addr|port)|rdzv[-_]\w+)\b"
+)
+"""Of torchrun; they win over the environment."""
 _HINTS: Sequence[tuple[Framework, tuple[str, ...]]] = (
     (Framework.MPI, ("mpirun", "mpiexec", "horovodrun")),
     (Framework.JAX, ("jax", "COORDINATOR_ADDRESS")),
@@ -44,10 +48,18 @@ def notes(template: Manifest, job_name: str, path: str) -> list[Note]:
     for where, text in _texts(template, path):
         for match in pods.findall(text) if pods else ():
             found[where, match] = "use MASTER_ADDR, or TRAININGJOB_WORKER_ADDR for a worker"
-        for word, instead in _WORLD.items():
-            if word in text:
-                found[where, word] = instead
-    return [Note(where, f"there is no {word} here", do) for (where, word), do in found.items()]
+        found |= {(where, word): do for word, do in _WORLD.items() if word in text}
+    absent = [Note(where, f"there is no {word} here", do) for (where, word), do in found.items()]
+    return absent + _options(template, path)
+
+
+def _options(template: Manifest, path: str) -> list[Note]:
+    """Options that say of the group what the operator knows better."""
+    return [
+        Note(where, f"{option} wins over the operator's PET_*", "leave it out: torchrun needs none")
+        for where, text in _texts(template, path)
+        for option in dict.fromkeys(_OPTIONS.findall(text))
+    ]
 
 
 def framework(*sources: Any) -> Framework | None:
