@@ -1,6 +1,7 @@
 """What trains wrongly, runs short of something or dies of a well-known mistake."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -110,6 +111,23 @@ def test_ranks_that_never_reach_the_master_are_told_where_to_look() -> None:
     words = message_of(a_pod(0), ended(1, 1, message=TIMED_OUT), a_pod(2))
     assert "RendezvousTimeout: not every rank reached the master's port in time" in words
     assert "NetworkPolicy" in words
+
+
+def test_a_sidecar_in_some_of_the_pods_is_told_with_the_ranks_that_cannot_meet() -> None:
+    """The user's own is no stranger, nor is one that is an init container with a life."""
+    containers = [{"name": "trainer", "image": "m"}, {"name": "logs", "image": "l"}]
+    helpers = [{"name": "cache", "image": "c", "restartPolicy": "Always"}]
+    template = {"spec": {"containers": containers, "initContainers": helpers}}
+    mesh = a_pod(0, beside=("logs", "istio-proxy", "cache"))
+    fallen = replace(ended(1, 1, message=TIMED_OUT), beside=("logs", "cache"))
+    proxied = a_pod(2, beside=("istio-proxy", "logs", "cache"))
+    words = message_of(mesh, fallen, proxied, template=template)
+    told = "; InjectedSidecar: somebody put istio-proxy into rank 0,2 (restarted 0 of 0 times)"
+    assert words.endswith(told)
+    plain = message_of(a_pod(0, beside=("logs",)), fallen, a_pod(2), template=template)
+    assert "InjectedSidecar" not in plain
+    other = replace(ended(1, 1, message="ValueError: no"), beside=("istio-proxy",))
+    assert "InjectedSidecar" not in message_of(a_pod(0), other, a_pod(2))
 
 
 def test_an_interface_in_the_form_of_another_library_is_told() -> None:

@@ -93,6 +93,25 @@ def test_which_container_trains(notes: Raw | None, spec: Raw, code: int) -> None
     assert pod.exit.code == code
 
 
+@pytest.mark.parametrize(
+    ("spec", "names"),
+    [
+        ({"containers": [{"name": "trainer"}]}, ()),
+        (TWO, ("proxy", "main")),
+        (
+            {
+                "containers": [{"name": "trainer"}],
+                "initContainers": [{"name": "once"}, {"name": "on", "restartPolicy": "Always"}],
+            },
+            ("on",),
+        ),
+    ],
+    ids=["nobody", "two others", "one that starts before it"],
+)
+def test_who_runs_beside_the_trainer(spec: Raw, names: tuple[str, ...]) -> None:
+    assert see(spec=spec).beside == names
+
+
 def test_a_trainer_that_ended_beside_a_running_sidecar_has_ended() -> None:
     statuses = [container(terminated=terminated(0)), container("proxy", running={})]
     pod = see(

@@ -70,6 +70,7 @@ def seen(manifest: Raw) -> PodSeen | None:
         deletion_requested=_deletion_requested(metadata),
         deletion_due=parse_time(metadata.get("deletionTimestamp")),
         disruption=_disruption(status),
+        beside=_beside(manifest),
     )
 
 
@@ -84,6 +85,15 @@ def _main_name(manifest: Raw) -> str:
     noted = (manifest["metadata"].get("annotations") or {}).get(labels.CONTAINER)
     candidates = (noted, labels.TRAINER, *names)
     return next(name for name in candidates if name in names)
+
+
+def _beside(manifest: Raw) -> tuple[str, ...]:
+    """The others that run with it: sidecars of the user's, and those that webhooks put in."""
+    spec = manifest["spec"]
+    helpers = (it for it in spec.get("initContainers") or () if it.get("restartPolicy") == "Always")
+    names = [it["name"] for it in (*spec["containers"], *helpers)]
+    # nearly all pods have none: then nothing is kept
+    return tuple(name for name in names if name != _main_name(manifest)) if names[1:] else ()
 
 
 def _main_state(manifest: Raw, status: Raw) -> Raw:

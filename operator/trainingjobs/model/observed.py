@@ -48,6 +48,8 @@ class PodSeen:
     deletion_due: datetime | None = None
     disruption: str | None = None
     noticed_end: datetime | None = None
+    beside: tuple[str, ...] = ()
+    """Containers that run beside the training one."""
 
     @property
     def holds_resources(self) -> bool:

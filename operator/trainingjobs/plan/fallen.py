@@ -87,8 +87,18 @@ def _said(case: Case, cause: Cause) -> str:
     last = cause.failure.message.rsplit("\n", 1)[-1]
     if "ModuleNotFoundError" in last and _hides_a_path(case, cause):
         return sentences.cut(f"{words}; {_HIDDEN_PATH}")
-    hint = "" if cause.disruption else hints.hint(cause.failure, case.done)
+    hint = _hint(case, cause)
     return f"{sentences.cut(words, _ROOM - len(hint))}; {hint}" if hint else words
+
+
+def _hint(case: Case, cause: Cause) -> str:
+    """What to do about it; empty where that is not known."""
+    if cause.disruption:
+        return ""
+    known = hints.hint(cause.failure, case.done)
+    if not known.startswith(hints.APART):
+        return known
+    return "; ".join(filter(None, (known, hints.injected(case.job, case.pods.values()))))
 
 
 def _hides_a_path(case: Case, cause: Cause) -> bool:

@@ -5,12 +5,15 @@ it, from the last lines of the rank that fell first; it changes no decision.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from trainingjobs.diagnosis.guilt import EQUAL_BATCHES
 from trainingjobs.model import names, ranks
+from trainingjobs.model.job import TrainingJob
+from trainingjobs.model.observed import PodSeen
+from trainingjobs.model.spec import Manifest
 from trainingjobs.model.status import Failure
 from trainingjobs.model.text import cut
 from trainingjobs.plan.inject import SHM_PATH
@@ -18,6 +21,7 @@ from trainingjobs.plan.uncaught import lost_peer
 
 _SIGBUS: Final = 128 + 7
 _FEW = 40
+_MOST = 3
 _EXCEPTION = re.compile(r"[\w.]*(Error|Exception|Interrupt|Exit)\b")
 _OF_OTHERS = re.compile(r"tim(ed|e) ?out", re.IGNORECASE)
 
@@ -29,6 +33,10 @@ class Hint:
     name: str
     pattern: re.Pattern[str]
     words: str
+
+
+APART: Final = "RendezvousTimeout"
+"""The one that a sidecar in some of the pods may explain."""
 
 
 def _known_by(pattern: str) -> re.Pattern[str]:
@@ -72,7 +80,7 @@ HINTS: Final = (
         "a file was not written to its end: delete it, and save to another name, fsync, rename",
     ),
     Hint(
-        "RendezvousTimeout",
+        APART,
         _known_by(
             r"clients joined|RendezvousTimeoutError|RendezvousConnectionError"
             r"|client socket has timed out|connect\w* to .{0,80}timed out"
@@ -102,6 +110,25 @@ def hint(failure: Failure, done: Collection[int]) -> str:
     if found is not None:
         return _written(found)
     return _left(done) if done and lost_peer(failure.message) else ""
+
+
+def injected(job: TrainingJob, pods: Iterable[PodSeen]) -> str:
+    """Containers that somebody else put into the pods, and into which; a mesh may do it to some."""
+    found: dict[str, list[int]] = {}
+    for pod in pods:
+        for name in set(pod.beside) - _own(job.template(pod.rank)):
+            found.setdefault(name, []).append(pod.rank)
+    said = [
+        f"{name} into rank {cut(ranks.compact(of), _FEW)}" for name, of in sorted(found.items())
+    ]
+    return f"InjectedSidecar: somebody put {', '.join(said[:_MOST])}" if said else ""
+
+
+def _own(template: Manifest) -> frozenset[str]:
+    """The names of the template's containers of both kinds."""
+    spec = template["spec"]
+    both = (*spec["containers"], *(spec.get("initContainers") or ()))
+    return frozenset(container["name"] for container in both)
 
 
 def _telling(message: str) -> str:
