@@ -91,6 +91,19 @@ def _jax(module: Any) -> None:
 
 
 @quiet
+def watch_rpc(module: Any) -> None:
+    """`torch.distributed.rpc`: a group of its own. Who shuts it down serves the others till then."""
+    if hasattr(module, "init_rpc"):
+        cover(module, "init_rpc", _around(_joining, _joined))
+        cover(module, "shutdown", after(_shut_down))
+
+
+@quiet
+def _shut_down(*_args: Any, **_kwargs: Any) -> None:
+    _leaving()
+
+
+@quiet
 def watch_spawn(module: Any) -> None:
     """`torch.multiprocessing.spawn`: who calls it starts ranks."""
     cover(module, "start_processes", before(_spawning))

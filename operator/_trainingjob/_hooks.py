@@ -15,6 +15,7 @@ WITH_TORCH: tuple[tuple[str, Callable[[Any], None]], ...] = (
     ("torch.autograd", _steps.watch_backward),
     ("torch.cuda.graphs", _steps.watch_graphs),
     ("torch.distributed.distributed_c10d", _group.watch),
+    ("torch.distributed.rpc", _group.watch_rpc),
     ("torch.multiprocessing.spawn", _group.watch_spawn),
     ("torch.utils.data.dataloader", _data.watch_loaders),
     ("torch.utils.data.distributed", _data.watch_samplers),

@@ -18,6 +18,8 @@ ENTRIES = (
     ("torch/distributed/rendezvous.py", "", "init_process_group"),
     ("torch/distributed/utils.py", "_verify_param_shape_across_processes", "wrap"),
     ("torch/distributed/utils.py", "_sync_module_states", "wrap"),
+    ("torch/distributed/rpc/__init__.py", "init_rpc", "init_rpc"),
+    ("torch/distributed/rpc/api.py", "", ""),
     ("torch/nn/parallel/distributed.py", "_sync_module_buffers", "forward"),
     ("torch/nn/parallel/distributed.py", "_sync_buffers", "forward"),
     ("torch/autograd/graph.py", "_engine_run_backward", "backward"),

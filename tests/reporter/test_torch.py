@@ -311,6 +311,30 @@ def test_an_exception_and_its_victims(torch_pod: Pod, operator: Collector) -> No
     assert victim.frame.user
 
 
+def test_torchs_rpc_is_a_group(torch_pod: Pod, operator: Collector) -> None:
+    script = (
+        PARTS
+        + """
+    from torch.distributed import rpc
+    rpc.init_rpc(f"rank{RANK}", rank=RANK, world_size=2)
+    if RANK:
+        time.sleep(3)
+    rpc.shutdown()
+    """
+    )
+    processes = torch_pod.group(script)
+    server = operator.wait(lambda report: report.rank == 0 and report.waits_in == "shutdown")
+    assert server.stage is Stage.JOINED
+    for process in processes:
+        code, _, err = end(process)
+        assert code == 0, err
+    for rank in range(2):
+        reports = operator.of(rank)
+        assert Stage.JOINED in {report.stage for report in reports}
+        assert (reports[-1].stage, reports[-1].destroyed) == (Stage.ENDED, True)
+        assert reports[-1].lines.init == line(script, "rpc.init_rpc")
+
+
 def test_torchruns_children_are_ranks_and_its_agent_a_launcher(
     torch_pod: Pod, operator: Collector
 ) -> None:
