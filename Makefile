@@ -11,7 +11,7 @@ PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest
 NAMESPACE := trainingjob-system
 
-.PHONY: help install lint format types layers unit integration e2e faults test generate \
+.PHONY: help install lint format types layers unit integration e2e examples faults test generate \
         cluster cluster-down images deploy undeploy run quickstart coverage clean
 
 help: ## List all targets
@@ -52,7 +52,7 @@ layers: install ## Check that the layers hold (import-linter)
 	@.venv/bin/lint-imports
 
 unit: install ## Run the tests that need nothing: seconds
-	@$(PYTEST) -m "not integration and not e2e" --cov --cov-report=term:skip-covered
+	@$(PYTEST) -m "not integration and not e2e and not example" --cov --cov-report=term:skip-covered
 
 integration: install ## Run the tests against a real API server and etcd, which it builds if missing
 	@$(PYTEST) -m integration
@@ -60,13 +60,16 @@ integration: install ## Run the tests against a real API server and etcd, which 
 e2e: deploy ## Run the tests with real pods on the local cluster (ROLLCALL_ROUNDS=10)
 	@KUBECONFIG=$$($(PYTHON) -m localcluster kubeconfig) $(PYTEST) -m e2e
 
+examples: deploy ## Run every example, check its numbers, print a table (EXAMPLES="01-ddp 05-fsdp")
+	@KUBECONFIG=$$($(PYTHON) -m localcluster kubeconfig) PYTHONPATH=operator:.:tests $(PYTHON) -m e2e.table $(EXAMPLES)
+
 faults: install ## Disturb the operator at every write and watch event: 14 minutes (FAULTS_SECONDS=, FAULTS_SEED=)
 	@$(PYTEST) -m faults -rs
 
 test: lint types layers unit integration e2e ## Run all checks and tests, as CI does
 
 coverage: install ## Show the lines and branches that unit tests do not reach
-	@$(PYTEST) -m "not integration and not e2e" --cov --cov-report=term-missing:skip-covered
+	@$(PYTEST) -m "not integration and not e2e and not example" --cov --cov-report=term-missing:skip-covered
 
 ##@ Build and run
 generate: install ## Write the resource definition and the chart's copy from the models

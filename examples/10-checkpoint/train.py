@@ -33,6 +33,7 @@ GLOBAL_BATCH = 120
 EVERY = int(os.environ.get("EVERY", "5"))  # steps from one checkpoint to the next
 PAUSE = float(os.environ.get("PAUSE", "0"))  # seconds after each step, and
 SAVE_SECONDS = float(os.environ.get("SAVE_SECONDS", "0"))  # of a save: time to kill by hand
+DIARY = "diary.jsonl"
 STOPPED = 128 + signal.SIGTERM  # the exit code of a program that SIGTERM has ended
 
 
@@ -120,9 +121,15 @@ def tell(**words: Any) -> None:
     """Note what this rank does where it outlives the pod: see what was done, and what twice."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     attempt = int(os.environ.get("TRAININGJOB_ATTEMPT", "1"))
-    with (FOLDER / "diary.jsonl").open("a") as file:
+    with (FOLDER / DIARY).open("a") as file:
         line = {"attempt": attempt, "rank": dist.get_rank(), **words}
         file.write(json.dumps(line) + "\n")
+
+
+def diary() -> list[dict[str, Any]]:
+    """All that the ranks of all attempts have noted; of the steps, those of rank 0."""
+    lines = [json.loads(line) for line in (FOLDER / DIARY).read_text().splitlines()]
+    return [line for line in lines if "step" not in line or line["rank"] == 0]
 
 
 def main() -> None:
@@ -132,7 +139,9 @@ def main() -> None:
     data, test = LESSON["digits"]()
     training = Training()
     training.resume()
-    tell(begins=len(training.losses))
+    there = sorted(path.name for path in FOLDER.glob("*"))
+    dist.barrier()  # nobody writes before all have looked
+    tell(begins=len(training.losses), there=there)
     print(f"rank {dist.get_rank()} begins after {len(training.losses)} steps", flush=True)
     if not train(training, data, flag):
         tell(stops=len(training.losses), told=flag.up)
@@ -148,6 +157,7 @@ def main() -> None:
         "accuracy": (training.model(x).argmax(1) == y).float().mean().item(),
         "parameters_sha256": LESSON["digest"](training.model.state_dict()),
     }
+    report |= {"diary": diary()} if dist.get_rank() == 0 else {}
     sys.stdout.write(json.dumps(report) + "\n")
     dist.destroy_process_group()
 

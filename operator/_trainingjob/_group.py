@@ -92,7 +92,7 @@ def _jax(module: Any) -> None:
 
 @quiet
 def watch_rpc(module: Any) -> None:
-    """`torch.distributed.rpc`: a group of its own. Who shuts it down serves the others till then."""
+    """`torch.distributed.rpc`: a group as well; who shuts it down serves the others till then."""
     if hasattr(module, "init_rpc"):
         cover(module, "init_rpc", _around(_joining, _joined))
         cover(module, "shutdown", after(_shut_down))

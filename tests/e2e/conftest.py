@@ -4,7 +4,7 @@ from collections.abc import Generator, Iterator
 
 import pytest
 
-from e2e import deployed, harness
+from e2e import deployed, harness, lessons
 
 _FAILED = pytest.StashKey[bool]()
 
@@ -39,6 +39,18 @@ def lab(
     if request.node.stash.get(_FAILED, True):
         print(deployed.diagnosis(namespace, operator))  # noqa: T201 - pytest shows it
     cluster.kubectl("delete", "namespace", namespace.name, "--wait=false", "--ignore-not-found")
+
+
+@pytest.fixture(scope="session")
+def alone(cluster: harness.Cluster, operator: deployed.Operator) -> lessons.Report:
+    """The report of one process with the same global batch: what all others must reach."""
+    del operator
+    lab = cluster.new_namespace("alone")
+    job = lessons.example("01-ddp")
+    job["spec"]["PARALLEL_INSTANCES"] = 1
+    (report,) = lessons.trained(lab, job)
+    cluster.kubectl("delete", "namespace", lab.name, "--wait=false")
+    return report
 
 
 @pytest.hookimpl(wrapper=True)

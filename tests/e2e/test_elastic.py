@@ -1,18 +1,14 @@
 """An elastic group changes its size and goes on from the step that it had reached."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
 import pytest
-import yaml
 
-from e2e import jobs, volumes
-from e2e.harness import Cluster, Manifest, Namespace
+from e2e import jobs, lessons, volumes
+from e2e.harness import Cluster, Namespace
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
-
-JOB = Path(__file__).parents[2] / "examples/04-elastic/job.yaml"
 
 
 @pytest.fixture
@@ -22,10 +18,11 @@ def checkpoint(cluster: Cluster, lab: Namespace) -> Iterator[str]:
         yield file
 
 
-def test_a_scaled_group_goes_on_from_its_checkpoint(lab: Namespace, checkpoint: str) -> None:
-    job: Manifest = yaml.safe_load(JOB.read_text())
-    container = job["spec"]["template"]["spec"]["containers"][0]
-    container["env"][0]["value"] = f"/checkpoints/{checkpoint}"
+@pytest.mark.example("04-elastic")
+def test_a_scaled_group_goes_on_from_its_checkpoint(
+    lab: Namespace, checkpoint: str, record_property: Callable[[str, object], None]
+) -> None:
+    job = lessons.example("04-elastic", CHECKPOINT=f"/checkpoints/{checkpoint}")
     lab.apply(job)
     lab.wait_for_line("elastic-master", "epoch 2 done by 3 ranks")
     lab.kubectl("scale", "trainingjob/elastic", "--replicas=2")
@@ -41,6 +38,7 @@ def test_a_scaled_group_goes_on_from_its_checkpoint(lab: Namespace, checkpoint: 
     accuracy = re.search(r"ends with accuracy (\d\.\d+)", log)
     assert accuracy is not None
     assert float(accuracy[1]) >= 0.93
+    record_property("checked", f"went on at epoch {begin[1]} as 2, accuracy {accuracy[1]}")
 
 
 def test_a_group_whose_part_finds_room_goes_on_with_it(lab: Namespace) -> None:

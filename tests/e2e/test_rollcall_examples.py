@@ -1,6 +1,7 @@
 """No false alarm: the examples train rightly, and the roll call says nothing else of them.
 
-One round of all four is made; `make e2e ROLLCALL_ROUNDS=10` makes ten.
+These are the four that train replicas; the others' checks look for alarms themselves. One round
+of all four is made; `make e2e ROLLCALL_ROUNDS=10` makes ten.
 """
 
 import os

@@ -1,5 +1,6 @@
-"""A place that the pods of several attempts share: what example 04 keeps its checkpoint in."""
+"""A place that the pods of several attempts share: what examples keep their checkpoints in."""
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ SHARED = "/var/tmp"
 
 @contextmanager
 def checkpoint(cluster: Cluster, lab: Namespace) -> Iterator[str]:
-    """A claim that the example's pods can mount, and a file of their own on it."""
+    """A claim that the example's pods can mount, and a file, or a folder, of their own on it."""
     volume, claim = _volume(lab)
     cluster.kubectl("create", "--filename=-", stdin=yaml.safe_dump(volume))
     lab.apply(claim)
@@ -23,7 +24,10 @@ def checkpoint(cluster: Cluster, lab: Namespace) -> Iterator[str]:
     finally:
         cluster.kubectl("delete", "persistentvolume", lab.name, "--wait=false")
         # the embedded cluster's nodes are this machine
-        Path(SHARED, f"{lab.name}.pt").unlink(missing_ok=True)
+        left = Path(SHARED, f"{lab.name}.pt")
+        if left.is_dir():
+            shutil.rmtree(left)
+        left.unlink(missing_ok=True)
 
 
 def _volume(lab: Namespace) -> tuple[Manifest, Manifest]:

@@ -7,13 +7,15 @@ import yaml
 
 from localcluster.images import catalog
 from trainingjobs.model.job import TrainingJob, parse
+from trainingjobs.model.spec import Manifest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FOLDERS = sorted(path.parent for path in EXAMPLES.glob("*/job.yaml"))
 
 
-def read(folder: Path) -> TrainingJob:
-    body = yaml.safe_load((folder / "job.yaml").read_text())
+def read(folder: Path, body: Manifest | None = None) -> TrainingJob:
+    body = body or yaml.safe_load((folder / "job.yaml").read_text())
+    assert body is not None
     body["metadata"] |= {"namespace": "lab", "uid": "1"}
     job = parse(body)
     assert isinstance(job, TrainingJob), job
