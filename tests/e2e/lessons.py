@@ -61,9 +61,7 @@ class Watched:
 
     def __exit__(self, kind: object, *_: object) -> None:
         name = self.job["metadata"]["name"]
-        # the watch ends with a change
-        self.lab.kubectl("annotate", "trainingjob", name, "looked=at")
-        self.history.end()
+        self.history.end(lambda: self.lab.kubectl("annotate", "trainingjob", name, "over=true"))
         if kind is None:
             check_calm([said.status for said in self.history.of(name)])
 

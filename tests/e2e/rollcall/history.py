@@ -37,9 +37,10 @@ class History:
         self._thread = threading.Thread(target=self._follow, daemon=True)
         self._thread.start()
 
-    def end(self) -> None:
-        """Watch no more, with the next change of a job; there has to be one."""
+    def end(self, change: Callable[[], object] = lambda: None) -> None:
+        """Watch no more, with the next change of a job: this one, or one that comes anyway."""
         self._over = True
+        change()
         if self._thread is not None:
             self._thread.join(LIMIT)
 
