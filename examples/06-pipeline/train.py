@@ -23,7 +23,7 @@ EPOCHS = int(os.environ.get("EPOCHS", "15"))
 GLOBAL_BATCH = 120
 PARTS = 4  # of a batch: while rank 1 computes the first, rank 0 is at the second
 STAGES = 2
-AVERAGES = "scale_grads" in inspect.signature(ScheduleGPipe).parameters  # from torch 2.7 on
+AVERAGES = "scale_grads" in inspect.signature(ScheduleGPipe).parameters  # not in torch 2.6
 OUTPUT = Path(os.environ.get("OUTPUT", "model.pt"))
 
 
