@@ -6,7 +6,7 @@ one instance with the same global batch. And the roll call finds nothing wrong w
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -14,10 +14,11 @@ import pytest
 from e2e import images
 from e2e.deployed import Operator
 from e2e.harness import Cluster, Manifest, Namespace
+from e2e.lessons import EVERY_SAMPLE_ONCE, TRAIN_SIZE, Report, example
 from e2e.rollcall.history import History, alarms, holds
-from e2e.test_examples import EVERY_SAMPLE_ONCE, TRAIN_SIZE, Report, example
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1800)]
+pytestmark = pytest.mark.timeout(1800)
+"""Images of gigabytes and minutes of imports: a part of `make examples` alone."""
 
 SECONDS = 600
 """Several pods that import TensorFlow at once on two cores take their time."""
@@ -25,6 +26,7 @@ EPOCHS = 15
 STEPS_OF_WORKERS = EPOCHS * TRAIN_SIZE // 40
 
 Logs = dict[int, str]
+Record = Callable[[str, object], None]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -70,8 +72,16 @@ def reports(logs: Logs) -> list[Report]:
     return [json.loads(line) for (line,) in lines]
 
 
-@pytest.mark.parametrize("folder", ["11-tensorflow", "13-jax"])
-def test_the_result_is_that_of_one_instance(place: tuple[Namespace, History], folder: str) -> None:
+@pytest.mark.parametrize(
+    "folder",
+    [
+        pytest.param(folder, marks=pytest.mark.example(folder))
+        for folder in ("11-tensorflow", "13-jax")
+    ],
+)
+def test_the_result_is_that_of_one_instance(
+    place: tuple[Namespace, History], folder: str, record_property: Record
+) -> None:
     (alone,) = reports(run(place, folder, 1))
     group = reports(run(place, folder, 3))
     assert [who(report) for report in group] == [who_of(folder, rank) for rank in range(3)]
@@ -86,6 +96,7 @@ def test_the_result_is_that_of_one_instance(place: tuple[Namespace, History], fo
         assert report["losses"] == pytest.approx(alone["losses"], abs=1e-3)
         assert report["losses"][-1] < 0.07
         assert report["accuracy"] >= 0.94
+    record_property("checked", f"loss {group[0]['losses'][-1]:.4f}, as of one instance")
 
 
 def who(report: Report) -> Any:
@@ -100,8 +111,9 @@ def who_of(folder: str, rank: int) -> Any:
     return ["worker", rank - 1] if rank else ["chief", 0]
 
 
+@pytest.mark.example("12-tensorflow-ps")
 def test_workers_share_the_steps_and_the_server_has_the_model(
-    place: tuple[Namespace, History],
+    place: tuple[Namespace, History], record_property: Record
 ) -> None:
     logs = run(place, "12-tensorflow-ps", 4)
     (told,) = [json.loads(line) for line in logs[0].splitlines() if line[:1] == "{"]
@@ -116,6 +128,7 @@ def test_workers_share_the_steps_and_the_server_has_the_model(
     assert told["losses"] == pytest.approx(alone["losses"], abs=0.15)
     assert told["losses"][-1] < 0.15
     assert told["accuracy"] >= 0.93
+    record_property("checked", f"loss {told['losses'][-1]:.4f}; {STEPS_OF_WORKERS} steps shared")
 
 
 def serves(log: str) -> str:
@@ -124,7 +137,10 @@ def serves(log: str) -> str:
     return line.removesuffix(" serves")
 
 
-def test_the_master_s_success_ends_those_that_serve(place: tuple[Namespace, History]) -> None:
+@pytest.mark.example("12-tensorflow-ps")
+def test_the_master_s_success_ends_those_that_serve(
+    place: tuple[Namespace, History], record_property: Record
+) -> None:
     """As it is committed: workers and servers that would wait for ever are taken away."""
     lab, _ = place
     job: Manifest = example("12-tensorflow-ps")
@@ -134,3 +150,4 @@ def test_the_master_s_success_ends_those_that_serve(place: tuple[Namespace, Hist
     lab.apply(job)
     assert lab.wait_for(name, holds("Finished"), seconds=SECONDS)["phase"] == "Succeeded"
     lab.wait("pods", lambda pods: {*pods} == {f"{name}-master"}, job=name)
+    record_property("checked", "ends with its master")
