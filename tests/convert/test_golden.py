@@ -37,3 +37,10 @@ def test_what_becomes_of_it_is_a_valid_job(path: Path) -> None:
 def test_no_output_is_left_over() -> None:
     outputs = {path.stem for path in (HERE / "outputs").iterdir()}
     assert outputs == {path.stem for path in INPUTS}
+
+
+def test_the_page_shows_words_that_are_true() -> None:
+    page = (HERE.parents[1] / "docs" / "convert.md").read_text()
+    shown = [line for line in page.splitlines() if line.startswith("JobSet/ring: ")]
+    assert shown
+    assert set(shown) <= set((HERE / "outputs" / "jobset.txt").read_text().splitlines())
