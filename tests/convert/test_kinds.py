@@ -69,6 +69,11 @@ def spec_of(document: Any) -> dict[str, Any]:
         ("pytorchjob-elastic.yaml", "spec.runPolicy.backoffLimit", 7, "maxRestarts", 7),
         ("pytorchjob-roles.yaml", "spec.elasticPolicy.maxReplicas", 6,
          "elastic", {"minInstances": 3, "maxInstances": 7}),
+        ("pytorchjob-elastic.yaml", f"{WORKER}.replicas", 6,
+         "elastic", {"minInstances": 1, "maxInstances": 6}),
+        ("mpijob-v2beta1.yaml", "spec.mpiReplicaSpecs.Launcher.restartPolicy", "Never",
+         "maxRestarts", 4),
+        ("mpijob-v1.yaml", "spec.runPolicy.backoffLimit", 4, "maxRestarts", 0),
         ("tfjob.yaml", "spec.successPolicy", "", "successPolicy", None),
         ("mpijob-v2beta1.yaml", "spec.runLauncherAsWorker", True, "PARALLEL_INSTANCES", 3),
         ("mpijob-v2beta1.yaml", "spec.mpiReplicaSpecs.Worker", DELETE, "PARALLEL_INSTANCES", 1),
@@ -156,3 +161,66 @@ def test_the_launchers_word_counts_where_both_say_something() -> None:
     (main,) = result.manifest["spec"]["template"]["spec"]["containers"]
     assert main["env"] == [{"name": "OMP_PLACES", "value": "cores"}, env[1]]
     assert "spec.mpiReplicaSpecs.Launcher.env.OMP_PLACES" in {note.path for note in result.notes}
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "value", "told", "words"),
+    [
+        ("pytorchjob.yaml", "metadata.ownerReferences", [{"kind": "Workflow"}],
+         "metadata.ownerReferences", "the owner owns the old job"),
+        ("pytorchjob.yaml", "metadata.finalizers", ["a/b"], "metadata.finalizers", "another"),
+        ("pytorchjob.yaml", "spec.runPolicy.managedBy", "kueue.x-k8s.io/multikueue",
+         "spec.runPolicy.managedBy", "the operator leaves the job alone"),
+        ("pytorchjob.yaml", "spec.runPolicy.schedulingPolicy.scheduleTimeoutSeconds", 10,
+         "spec.runPolicy.schedulingPolicy.scheduleTimeoutSeconds", "how long a group may wait"),
+        ("pytorchjob.yaml", f"{WORKER}.restartPolicy", "Always",
+         "spec.pytorchReplicaSpecs.Master.restartPolicy", "the replicas' policies differ"),
+        ("pytorchjob.yaml", f"{CONTAINERS}.0.ports.0.containerPort", 80,
+         "spec.pytorchReplicaSpecs.Master.ports", "is no port from 1024"),
+        ("pytorchjob.yaml", f"{WORKER}.template.metadata.name", "w",
+         f"{WORKER}.template.metadata.name", "pods are named by the operator"),
+        ("pytorchjob.yaml", f"{CONTAINERS}.0.env.0.name", "CPUS", f"{CONTAINERS}[0].env.CPUS",
+         "it is set twice"),
+        ("pytorchjob-elastic.yaml", "spec.elasticPolicy.minReplicas", 3,
+         "spec.elasticPolicy.minReplicas", "the job starts with 2"),
+        ("tfjob.yaml", "spec.tfReplicaSpecs.Chief", DELETE, "spec.tfReplicaSpecs.Worker",
+         "the first worker is the chief here"),
+        ("mpijob-v2beta1.yaml", "spec.mpiReplicaSpecs.Launcher.template.spec.nodeName", "n",
+         "spec.mpiReplicaSpecs.Launcher.template.spec.nodeName", "the workers' pod counts"),
+        ("mpijob-v2beta1.yaml",
+         "spec.mpiReplicaSpecs.Launcher.template.spec.containers.0.command", DELETE,
+         "spec.mpiReplicaSpecs.Launcher.template", "the launcher has no command"),
+        ("trainjob.yaml", "spec.runtimePatches", [{"manager": "m"}], "spec.runtimePatches",
+         "what it would change is in the template here"),
+        ("jobset.yaml", "spec.successPolicy", {"operator": "Any"}, "spec.successPolicy.operator",
+         "the group succeeds as a whole"),
+        ("jobset.yaml", "spec.replicatedJobs.0.template.spec.completions", 7,
+         "spec.replicatedJobs[0].template.spec.completions", "each pod ends once"),
+        ("jobset.yaml", "spec.replicatedJobs.0.template.spec.backoffLimit", 6,
+         "spec.replicatedJobs[0].template.spec.backoffLimit", "one rank is never restarted alone"),
+        ("volcano.yaml", "spec.minAvailable", 2, "spec.minAvailable", "not with 2 of 3"),
+        ("volcano.yaml", "spec.policies.0.timeout", "10m", "spec.policies[0].timeout",
+         "nothing waits here"),
+        ("volcano.yaml", "spec.tasks.1.policies", [{"event": "PodFailed", "action": "AbortJob"}],
+         "spec.tasks[1].policies[0].action", "AbortJob of one task alone"),
+        ("volcano.yaml", "spec.policies.0.event", "Unknown", "spec.policies[0].action",
+         "RestartJob on Unknown"),
+    ],
+)  # fmt: skip
+def test_what_has_no_place_is_told(name: str, path: str, value: Any, told: str, words: str) -> None:
+    document = sample(name, **{path: value})
+    if path.endswith("containerPort"):
+        put(document, path.replace("Worker", "Master"), value)
+    result = convert(document)
+    assert isinstance(result, Converted), result
+    assert words in " ".join(note.why for note in result.notes if note.path == told)
+
+
+def test_of_two_single_pods_the_one_that_is_called_so_leads() -> None:
+    document = sample("jobset-leader.yaml")
+    leader, workers = document["spec"]["replicatedJobs"]
+    workers["template"]["spec"] |= {"parallelism": 1, "completions": 1}
+    document["spec"]["replicatedJobs"] = [workers, leader]
+    spec = spec_of(document)
+    assert spec["masterTemplate"]["spec"]["containers"][0]["command"] == ["./lead"]
+    assert (spec["PARALLEL_INSTANCES"], spec["successPolicy"]) == (2, "Master")

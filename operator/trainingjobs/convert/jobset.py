@@ -22,9 +22,9 @@ _TOLD_OF_ONE = {
     "dependsOn": _TOGETHER,
     "groupName": ("there is one group", "leave it out"),
 }
+_ALONE = ("one rank is never restarted alone", "see spec.maxRestarts")
 _TOLD_OF_JOB = {
-    "backoffLimit": ("one rank is never restarted alone", "see spec.maxRestarts"),
-    "backoffLimitPerIndex": ("one rank is never restarted alone", "see spec.maxRestarts"),
+    "backoffLimitPerIndex": _ALONE,
     "maxFailedIndexes": ("any rank's failure ends the attempt", "see spec.maxRestarts"),
     "podFailurePolicy": ("rules are by exit code alone", "write spec.failureRules"),
     "successPolicy": ("the group succeeds as a whole", "see spec.successPolicy"),
@@ -153,6 +153,8 @@ def _completions(job: Source, parallel: int) -> None:
     if done not in {None, parallel}:
         job.note("completions", "each pod ends once", f"the group has {parallel}, the parallelism")
     job.take("completionMode")
+    if job.take("backoffLimit"):
+        job.note("backoffLimit", *_ALONE)
     job.told(_TOLD_OF_JOB)
 
 
