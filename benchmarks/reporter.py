@@ -3,10 +3,14 @@
     python benchmarks/reporter.py            # with a Python that has torch
 
 A small model on one core is the hardest case: its step is short, and the reporter's cost for a
-step is the same for all models. One process trains in blocks, in turns with the reporter's hooks
-and with the originals in their place, so that whatever else the machine does meets both alike;
-the CPU time of one report, which the reporter's thread makes every five seconds or more seldom,
-is measured beside it. More processes tell the memory. `--json FILE` keeps the figures.
+step is about the same for all models. A process trains in short turns, in an order left to chance:
+with the reporter's covers and hooks in place, with the originals, and with the originals once
+more, which tells how much of a difference is noise. What counts is the CPU time of the training
+thread, step by step, so that a busy machine disturbs little; its outliers are cut. The time that
+the reporter's own thread takes for a report, every five seconds or more seldom, is added. The
+rows with several ranks are DDP over gloo with the network of examples/01-ddp; their step is the
+time that passes, waiting for each other included. More processes tell the memory.
+`--json FILE` keeps the figures.
 """
 
 import argparse
@@ -15,6 +19,8 @@ import importlib
 import json
 import os
 import platform
+import random
+import socket
 import statistics
 import subprocess
 import sys
@@ -30,8 +36,14 @@ from typing import Any
 SOURCE = Path(__file__).parents[1] / "operator" / "_trainingjob"
 INTERVAL = 5.0
 """Seconds between two reports of one process, at least."""
-MODELS = {"tiny": 16, "small": 128, "medium": 512}
-"""Width of a perceptron of three layers."""
+MODELS = {"tiny": (16, 1), "small": (128, 1), "medium": (512, 1), "digits": (64, 2)}
+"""Width of a perceptron, and its ranks: those of one rank have three layers."""
+TURN = 32
+"""Steps in a turn; the first one is left out, for what it finds has just been changed."""
+LEARNING = 1024
+"""Steps before all that: the reporter listens for a while to what begins."""
+CUT = 2
+"""Times the median: longer steps count as that."""
 
 
 class Operator(http.server.BaseHTTPRequestHandler):
@@ -74,40 +86,68 @@ def mounted() -> Iterator[Path]:
         yield code
 
 
-def train(url: str, *arguments: str) -> dict[str, Any]:
-    """Run this file once more as the training process; what it printed."""
-    with mounted() as code:
-        environment = {**os.environ, "PYTHONPATH": str(code), "OMP_NUM_THREADS": "1"}
-        environment["TRAININGJOB_REPORT_URL"] = url
-        argv = [sys.executable, __file__, "--train", *arguments]
-        done = subprocess.run(argv, env=environment, check=True, capture_output=True, text=True)
-    found: dict[str, Any] = json.loads(done.stdout)
+def train(url: str, width: int, turns: int, ranks: int = 1) -> dict[str, Any]:
+    """Run this file once more as the training processes; what rank 0 printed."""
+    with mounted() as code, socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(code),
+            "OMP_NUM_THREADS": "1",
+            "TRAININGJOB_REPORT_URL": url,
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": str(free.getsockname()[1]),
+            "WORLD_SIZE": str(ranks),
+        }
+        free.close()
+        argv = [sys.executable, __file__, "--train", str(width), str(turns)]
+        running = [
+            subprocess.Popen(argv, env=environment | {"RANK": str(rank)}, stdout=subprocess.PIPE)
+            for rank in range(ranks)
+        ]
+        said = [process.communicate()[0] for process in running]
+        if any(process.returncode for process in running):
+            raise SystemExit("a training process has failed")
+    found: dict[str, Any] = json.loads(said[0])
     return found
 
 
-def steps(width: int) -> Callable[[], tuple[float, int]]:
-    """A function that goes through the data once: the seconds that took, and the steps."""
+def steps(width: int) -> Callable[[int], list[tuple[int, int]]]:
+    """A function that makes so many steps: nanoseconds of each, the thread's and the clock's."""
     torch = importlib.import_module("torch")
     data_tools = importlib.import_module("torch.utils.data")
 
     torch.manual_seed(0)
-    sizes = [(width, width), (width, width), (width, 8)]
+    world = int(os.environ["WORLD_SIZE"])
+    sizes = [(width, width)] * (2 if world == 1 else 1) + [(width, 8)]
     layers = [part for size in sizes for part in (torch.nn.Linear(*size), torch.nn.ReLU())]
-    model = torch.nn.Sequential(*layers)
+    model, sampler, batch = torch.nn.Sequential(*layers), None, 16
+    data = data_tools.TensorDataset(torch.randn(1440, width), torch.randn(1440, 8))
+    if world > 1:
+        torch.distributed.init_process_group("gloo")
+        model = torch.nn.parallel.DistributedDataParallel(model)
+        sampler, batch = data_tools.DistributedSampler(data), 120 // world
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    data = data_tools.TensorDataset(torch.randn(1024, width), torch.randn(1024, 8))
+    batches = forever(data_tools.DataLoader(data, batch, sampler=sampler))
 
-    def epoch() -> tuple[float, int]:
-        loader = iter(data_tools.DataLoader(data, 16))
-        began, made = time.perf_counter(), 0
-        for x, y in loader:
+    def turn(count: int) -> list[tuple[int, int]]:
+        taken = []
+        for _ in range(count):
+            own, began = time.thread_time_ns(), time.perf_counter_ns()
+            x, y = next(batches)
             optimizer.zero_grad()
             (model(x) - y).pow(2).mean().backward()
             optimizer.step()
-            made += 1
-        return time.perf_counter() - began, made
+            taken.append((time.thread_time_ns() - own, time.perf_counter_ns() - began))
+        return taken
 
-    return epoch
+    return turn
+
+
+def forever(loader: Any) -> Iterator[Any]:
+    """Epoch after epoch."""
+    while True:
+        yield from loader
 
 
 def memory() -> float:
@@ -116,19 +156,23 @@ def memory() -> float:
     return int(status.split("RssAnon:")[1].split()[0]) / 1024
 
 
-def one_training(width: int, blocks: int) -> dict[str, Any]:
-    """Blocks of steps, in turns with and without the reporter, in an order that is fair to both."""
-    epoch = steps(width)
+def one_training(width: int, turns: int) -> dict[str, Any]:
+    """Turns with and without the reporter; the ranks of a group draw the same order."""
+    turn, chance = steps(width), random.Random(0)  # noqa: S311
+    turn(LEARNING)
     switch = Switch()
-    for _ in range(10):
-        epoch()
-    with_it, without = [], []
-    for block in range(blocks):
-        for on in (True, False) if block % 2 else (False, True):
-            switch.turn(on=on)
-            seconds, made = epoch()
-            (with_it if on else without).append(seconds / made)
-    return {"with": with_it, "without": without, "report": one_report()}
+    taken: dict[str, list[tuple[int, int]]] = {"with": [], "without": [], "again": []}
+    for _ in range(turns):
+        for name in chance.sample(list(taken), len(taken)):
+            switch.turn(on=name == "with")
+            taken[name] += turn(TURN)[1:]
+    middle = statistics.median(own for own, _ in taken["without"])
+    own = {
+        name: statistics.fmean(min(step[0], CUT * middle) for step in rows) / 1e3
+        for name, rows in taken.items()
+    }
+    passed = statistics.median(passed for _, passed in taken["without"]) / 1e3
+    return {**own, "passed": passed, "report": one_report()}
 
 
 def one_report() -> float:
@@ -154,47 +198,52 @@ class Switch:
             (dataloader._BaseDataLoaderIter, "__next__"),
         ]
         self.covers = [(place, name, vars(place)[name]) for place, name in places]
-        self.hooks = optimizer._global_optimizer_post_hooks
-        self.ours = dict(self.hooks)
+        both = (optimizer._global_optimizer_pre_hooks, optimizer._global_optimizer_post_hooks)
+        self.hooks = [(hooks, dict(hooks)) for hooks in both]
         if not all(hasattr(cover, "__wrapped__") for _, _, cover in self.covers):
             raise SystemExit("the reporter is not at work here")
 
     def turn(self, *, on: bool) -> None:
         """On or off."""
         for place, name, cover in self.covers:
+            # set also where it is there already: Python looks up anew what belongs to such a class
             setattr(place, name, cover if on else cover.__wrapped__)
-        self.hooks.clear()
-        self.hooks.update(self.ours if on else {})
+        for hooks, ours in self.hooks:
+            hooks.clear()
+            hooks.update(ours if on else {})
 
 
 def only_memory(width: int) -> dict[str, Any]:
     """Some seconds of training, whoever watches."""
-    epoch = steps(width)
+    turn = steps(width)
     until = time.monotonic() + 5
     while time.monotonic() < until:
-        epoch()
+        turn(TURN)
     return {"memory": memory()}
 
 
-def measure(blocks: int) -> dict[str, Any]:
+def measure(turns: int) -> dict[str, Any]:
     """All models, and the memory."""
     rows = {}
     with operator() as url:
-        for name, width in MODELS.items():
-            found = train(url, str(width), str(blocks))
-            pairs = [a / b for a, b in zip(found["with"], found["without"], strict=True)]
+        for name, (width, ranks) in MODELS.items():
+            found = train(url, width, turns, ranks)
+            step = found["without"] if ranks == 1 else found["passed"]
+            extra = found["with"] - (found["without"] + found["again"]) / 2
             rows[name] = {
                 "width": width,
-                "stepMicroseconds": statistics.median(found["without"]) * 1e6,
-                "withReporter": statistics.median(found["with"]) * 1e6,
-                "ratio": statistics.median(pairs) + found["report"] / INTERVAL,
+                "ranks": ranks,
+                "stepMicroseconds": step,
+                "extraMicroseconds": extra,
+                "noiseMicroseconds": abs(found["again"] - found["without"]),
+                "ratio": 1 + extra / step + found["report"] / INTERVAL,
                 "reportMilliseconds": found["report"] * 1e3,
             }
-        taken = [train(each, "16", "0")["memory"] for each in (url, "", url, "", url, "")]
+        taken = [train(each, 16, 0)["memory"] for each in (url, "", url, "", url, "")]
     extra = statistics.median(taken[::2]) - statistics.median(taken[1::2])
     return {
         "machine": {"cpus": os.cpu_count(), "python": platform.python_version()},
-        "blocks": blocks,
+        "turns": turns,
         "reports": Operator.heard,
         "models": rows,
         "extraMegabytes": extra,
@@ -203,26 +252,29 @@ def measure(blocks: int) -> dict[str, Any]:
 
 def show(result: dict[str, Any]) -> None:
     """The table for people."""
-    print(f"{'model':8}{'step, µs':>12}{'with, µs':>12}{'ratio':>10}{'a report, ms':>14}")
+    names = ("ranks", "step, µs", "extra, µs", "noise, µs", "ratio", "a report, ms")
+    print(f"{'model':8}" + "".join(f"{name:>14}" for name in names))
     for name, row in result["models"].items():
-        plain, ours, ratio = row["stepMicroseconds"], row["withReporter"], row["ratio"]
-        report = row["reportMilliseconds"]
-        print(f"{name:8}{plain:12.1f}{ours:12.1f}{ratio:10.4f}{report:14.2f}")
+        step, extra, noise = (row[f"{part}Microseconds"] for part in ("step", "extra", "noise"))
+        print(
+            f"{name:8}{row['ranks']:14}{step:14.1f}{extra:+14.2f}{noise:14.2f}"
+            f"{row['ratio']:14.4f}{row['reportMilliseconds']:14.2f}"
+        )
     print(f"memory: {result['extraMegabytes']:+.1f} MB; {result['reports']} reports were heard")
 
 
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--blocks", type=int, default=400, help="pairs of 64 steps per model")
+    parser.add_argument("--turns", type=int, default=400, help=f"of {TURN} steps each per model")
     parser.add_argument("--json", type=Path, help="also write the result here")
     parser.add_argument("--train", nargs=2, type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.train:
-        width, blocks = options.train
-        print(json.dumps(one_training(width, blocks) if blocks else only_memory(width)))
+        width, turns = options.train
+        print(json.dumps(one_training(width, turns) if turns else only_memory(width)))
         return
-    result = measure(options.blocks)
+    result = measure(options.turns)
     show(result)
     if options.json:
         options.json.write_text(json.dumps(result, indent=2) + "\n")

@@ -91,6 +91,8 @@ def _fetching(original: Any) -> Any:
 
     @functools.wraps(original)
     def __next__(self: Any) -> Any:  # noqa: N807  (it is that method)
+        if not beat.awake:
+            return original(self)
         start = clock()
         try:
             return original(self)

@@ -2,6 +2,10 @@
 
 All of this runs inside of the user's loop, so each call is a handful of plain operations: no
 locks, no allocations that grow, nothing that could wait. The reporter's thread only reads.
+
+A look at a step costs little where the processor has ours at hand, and ten times as much after
+a backward pass, which needs its caches for other things. So quick steps are looked at in rows,
+about twice a second, and only counted in between.
 """
 
 from __future__ import annotations
@@ -16,17 +20,34 @@ SAMPLE = 1.0
 POINTS = 60
 RECENT = 32
 """Steps over which own and data time are averaged."""
+QUICK = 0.01
+"""Seconds of a step; of shorter ones not each is looked at."""
+ROW = 8
+"""Steps in a row that are looked at: what takes turns, as two optimizers do, is all seen."""
+REST = 0.5
+"""Seconds until the next row, as quick as the steps are now."""
+STILL = 1.0
+"""Seconds without a sign after which all that moves is looked at again."""
 
 
 class Rhythm:
     """Counts the beats of one process."""
 
     __slots__ = (
-        "data", "last", "longest", "mark", "own", "points", "recent", "steps",
+        "awake", "data", "last", "left", "longest", "mark", "own", "points", "recent", "row",
+        "since", "steps", "whole",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.steps = 0
+        self.left = 0
+        """Steps to come that are only counted."""
+        self.awake = True
+        """Whether what happens between two steps is looked at."""
+        self.whole = True
+        """Whether it was from the beginning of this step."""
+        self.row, self.since = 0, 0.0
+        """Steps in a row that were looked at, and when the row began."""
         self.last = clock()
         """The last sign of progress."""
         self.longest = 0.0
@@ -45,15 +66,34 @@ class Rhythm:
 
     def step(self, now: float) -> None:
         """An optimizer step is done."""
-        if self.own:
+        if self.own and self.whole:
             self.recent.append((self.own, self.data))
         self.own = self.data = 0.0
         self.sign(now)
         self.steps += 1
         self.mark = now
+        self.awake = self.whole = True
         points = self.points
         if not points or now - points[-1][0] >= SAMPLE:
             points.append((now, self.steps))
+
+    def rest(self, now: float) -> None:
+        """After a row of quick steps, count those of the next moment and look at none of them."""
+        if not self.row:
+            self.since = now
+        elif self.row == ROW:
+            pace = (now - self.since) / ROW
+            if pace < QUICK:
+                self.awake = self.whole = False
+                self.left = int(REST / max(pace, 1e-6))
+            self.row = -1
+        self.row += 1
+
+    def stir(self, now: float) -> None:
+        """Look at all that moves, if it may be slow by now. The reporter's thread calls this."""
+        if not self.awake and self.quiet(now) >= STILL:
+            self.left = 0
+            self.awake = True
 
     def count(self, now: float, steps: int) -> None:
         """The steps that somebody else has counted."""
@@ -75,6 +115,7 @@ class Rhythm:
     def exchanged(self, start: float, now: float) -> None:
         """A collective is over: its time was not the process's own, and all have come to it."""
         self.sign(now)
+        self.left = 0  # the step that it is for is looked at
         if self.mark is not None:
             self.mark += now - start
 

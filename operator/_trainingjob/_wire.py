@@ -77,6 +77,7 @@ def _where() -> dict[str, Any]:
 @part
 def _beat() -> dict[str, Any]:
     now = time.monotonic()
+    BEAT.stir(now)
     own, data = BEAT.shares()
     return {
         "steps": BEAT.steps,

@@ -547,3 +547,21 @@ def test_the_time_of_the_stall_is_told_coarsely_so_that_late_reports_change_noth
     )
     assert first.findings == second.findings
     assert NOW.second == 0
+
+
+def test_a_rank_that_is_stopped_is_called_silent_from_the_first_word_on() -> None:
+    """Its last report speaks of a rank that stands elsewhere; but it is from before the stop."""
+    job = a_job(3, stallTimeoutSeconds=10)
+    words = []
+    for second in range(60):
+        others = [
+            an_entry(
+                waiting(rank, seconds=second - second % 5),
+                received=NOW - timedelta(seconds=second % 5),
+            )
+            for rank in (0, 2)
+        ]
+        told = looked_at(*others, long_ago(idle(1, seconds=0.1), second + 3), job=job)
+        words += [it.message for it in told.findings if it.kind is Kind.STALLED]
+    assert words
+    assert all("is silent since" in message for message in words), words[0]

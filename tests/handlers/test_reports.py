@@ -53,6 +53,48 @@ async def test_a_rank_of_another_pod_is_refused(rank: int, words: str) -> None:
         assert roll(scene) == ()
 
 
+@pytest.mark.parametrize(
+    ("rank", "world", "code"),
+    [
+        (2, 6, 200),
+        (3, 6, 200),
+        (0, 6, 400),
+        (4, 6, 400),
+        (8, 24, 200),
+        (15, 24, 200),
+        (16, 24, 400),
+        (9, 27, 400),
+        (2, 7, 400),
+        (2, None, 400),
+        (2, 0, 400),
+    ],
+    ids=[
+        "its first of two", "its last of two", "the one's before", "the one's behind", "its first of eight",
+        "its last of eight", "another's of eight", "more than eight", "no share", "none",
+        "no number",
+    ],
+)  # fmt: skip
+async def test_ranks_that_a_pod_starts_by_itself_are_heard(
+    rank: int, world: int | None, code: int
+) -> None:
+    """As a script's own torchrun with two processes does, where the job knows of one."""
+    async with a_scene() as scene:
+        token = a_token("pod-1", name="mnist-1")
+        said = await scene.report(a_report(rank=rank, worldSize=world), token=token)
+        assert said[0] == code
+        assert [entry.report.rank for entry in roll(scene)] == [rank] * (code == 200)
+
+
+async def test_all_that_a_pod_starts_by_itself_are_remembered() -> None:
+    async with a_scene() as scene:
+        token = a_token("pod-1", name="mnist-1")
+        agent = a_report(process="agent", rank=None, launcher=True)
+        ranks = [a_report(process=f"p-{rank}", rank=rank, worldSize=24) for rank in range(8, 16)]
+        for said in (agent, *ranks, *ranks):
+            assert (await scene.report(said, token=token))[0] == 200
+        assert {entry.report.rank for entry in roll(scene)} == {None, *range(8, 16)}
+
+
 async def test_a_process_without_a_rank_is_heard() -> None:
     async with a_scene() as scene:
         assert (await scene.report(a_report(rank=None, launcher=True)))[0] == 200

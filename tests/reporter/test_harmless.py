@@ -74,6 +74,8 @@ def on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_data, "DATA", _data.Division())
     monkeypatch.setattr(_network, "TRAFFIC", _network.Traffic())
     monkeypatch.setattr(ME.now, "reached", {"stepping"})
+    monkeypatch.setattr(BEAT, "left", 0)
+    monkeypatch.setattr(BEAT, "row", 0)
 
 
 def test_data_that_cannot_be_looked_at_leave_the_rest_said(
@@ -151,7 +153,8 @@ def test_every_step_counts_whatever_made_its_gradients() -> None:
 
 
 @pytest.mark.usefixtures("on")
-def test_a_step_inside_of_a_step_is_the_same_and_a_sign() -> None:
+def test_a_step_inside_of_a_step_is_the_same_and_a_sign(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_steps, "NESTING", _steps.Nesting())
     before = BEAT.steps
     _steps._begins()  # noqa: SLF001
     _steps._begins()  # noqa: SLF001
@@ -160,6 +163,52 @@ def test_a_step_inside_of_a_step_is_the_same_and_a_sign() -> None:
     _steps.stepped(Optimizer(1), (), {})
     assert BEAT.steps == before + 1
     assert BEAT.last
+
+
+@pytest.mark.usefixtures("on")
+@pytest.mark.parametrize("nested", [False, True])
+def test_the_beginning_of_steps_is_heard_for_as_long_as_it_tells_something(
+    monkeypatch: pytest.MonkeyPatch, nested: bool
+) -> None:
+    hooks: list[Any] = []
+
+    def register(hook: Any) -> Any:
+        hooks.append(hook)
+        return SimpleNamespace(remove=lambda: hooks.remove(hook))
+
+    nesting = _steps.Nesting()
+    nesting.register = register
+    monkeypatch.setattr(_steps, "NESTING", nesting)
+    nesting.listen()
+    optimizer, before = Optimizer(1), BEAT.steps
+    for _ in range(100):
+        for hook in hooks * (1 + nested):
+            hook(optimizer, (), {})
+        for _ in range(1 + nested):
+            _steps.stepped(optimizer, (), {})
+    assert BEAT.steps == before + 100
+    assert bool(hooks) is nested
+
+
+@pytest.mark.usefixtures("on")
+def test_quick_steps_are_all_counted_and_some_are_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks: list[Any] = []
+    monkeypatch.setattr(_steps, "NESTING", _steps.Nesting())
+    network = _network.stepped
+    monkeypatch.setattr(_network, "stepped", lambda one: (looks.append(one), network(one)))
+    optimizer, before = Optimizer(1), BEAT.steps
+    step(optimizer, 10_000)
+    assert BEAT.steps == before + 10_000
+    assert _steps.LEARNING < len(looks) < 1000
+    learned = len(looks)
+    for _ in range(20):
+        BEAT.exchanged(BEAT.last, BEAT.last)
+        _network.TRAFFIC.passed((tensor(1),), {}, 1)
+        step(optimizer)
+    assert len(looks) - learned == 20, "what passes is always looked at"
+    assert _network.TRAFFIC.most == 1
 
 
 @pytest.mark.usefixtures("on")

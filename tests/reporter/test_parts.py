@@ -4,6 +4,7 @@ import json
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,7 +22,7 @@ from _trainingjob import (
 )
 from _trainingjob._finder import Finder
 from _trainingjob._network import TRAFFIC, Traffic
-from _trainingjob._rhythm import Rhythm
+from _trainingjob._rhythm import REST, ROW, Rhythm
 from _trainingjob._standing import ENDED, SHARDED, STEPPING, WRAPPED, Standing
 from trainingjobs.model.report import MAX_BODY, MAX_FRAMES
 
@@ -100,6 +101,58 @@ def test_nothing_is_said_before_there_are_two_steps(rhythm: Rhythm) -> None:
     rhythm.backward(1.0)
     rhythm.step(100.0)
     assert rhythm.shares() == (None, None)
+
+
+def looks(rhythm: Rhythm, count: int, pace: float, start: float = 0.0) -> list[int]:
+    """Steps as the hook tells them: which of so many were looked at."""
+    seen = []
+    for number in range(count):
+        if rhythm.left:
+            rhythm.left -= 1
+            rhythm.steps += 1
+            continue
+        seen.append(number)
+        now = start + number * pace
+        if rhythm.awake:
+            rhythm.backward(now - pace / 2)
+        rhythm.step(now)
+        rhythm.rest(now)
+    return seen
+
+
+def test_quick_steps_are_looked_at_in_rows_and_counted_all(rhythm: Rhythm) -> None:
+    seen = looks(rhythm, 5000, 0.001)
+    assert rhythm.steps == 5000
+    rests = [after - before - 1 for before, after in pairwise(seen) if after - before > 1]
+    assert rests == pytest.approx([REST / 0.001] * 9, abs=2)
+    assert len(seen) == pytest.approx(10 * (1 + ROW), abs=ROW)
+    own, _ = rhythm.shares()
+    assert own == pytest.approx(0.0005), "no step counts that was not looked at from its beginning"
+    assert rhythm.rate(5.0) == pytest.approx(1000, rel=0.02)
+
+
+def test_steps_that_are_not_quick_are_all_looked_at(rhythm: Rhythm) -> None:
+    assert len(looks(rhythm, 500, 0.02)) == 500
+
+
+def test_what_passes_is_looked_at_with_its_step(rhythm: Rhythm) -> None:
+    looks(rhythm, 100, 0.001)
+    assert rhythm.left
+    rhythm.exchanged(0.1, 0.1)
+    assert looks(rhythm, 3, 0.001, 0.101)[0] == 0
+
+
+def test_what_has_become_slow_is_looked_at_again(rhythm: Rhythm) -> None:
+    looks(rhythm, 100, 0.001)
+    rhythm.stir(0.1)
+    assert not rhythm.awake
+    rhythm.stir(2.0)
+    assert (rhythm.left, rhythm.awake) == (0, True)
+    rhythm.fetched(2.0, 2.1)
+    assert rhythm.quiet(2.1) == 0
+    rhythm.backward(2.2)
+    rhythm.step(2.3)
+    assert rhythm.shares()[0] == pytest.approx(0.0005), "its beginning was not seen"
 
 
 def test_the_rate_is_that_of_the_last_minute(rhythm: Rhythm) -> None:

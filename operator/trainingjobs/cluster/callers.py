@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from trainingjobs.cluster.memo import Bounded
+from trainingjobs.cluster.sheets import SPARE_PROCESSES
 from trainingjobs.cluster.store import Key, Manifest, Store
 from trainingjobs.frameworks import base
 from trainingjobs.model.job import TrainingJob, parse
@@ -33,6 +34,18 @@ class Caller:
     def ranks(self) -> range:
         """The ranks that it may speak for."""
         return range(self.instance * self.processes, (self.instance + 1) * self.processes)
+
+    def may_be(self, rank: int, world: int | None) -> bool:
+        """True for one of its ranks, or of those that it has in a group of so many.
+
+        A script's own torchrun may start more of them in each pod than the job says. So many of
+        a pod's processes are remembered as it is; more have to be asked for.
+        """
+        if rank in self.ranks:
+            return True
+        each, rest = divmod(world or 0, self.size)
+        more = not rest and self.processes < each <= SPARE_PROCESSES
+        return more and rank // each == self.instance
 
 
 class UnknownPodError(Exception):

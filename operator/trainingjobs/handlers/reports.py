@@ -149,7 +149,7 @@ def _read(body: bytes) -> Report:
 
 def _check(caller: Caller, report: Report) -> None:
     ranks = caller.ranks
-    if report.rank is None or report.rank in ranks:
+    if report.rank is None or caller.may_be(report.rank, report.world_size):
         return
     mine = str(ranks[0]) if len(ranks) == 1 else f"{ranks[0]} to {ranks[-1]}"
     raise RefusedError(
