@@ -16,6 +16,7 @@ import uvloop
 from trainingjobs.cluster.observe import observe
 from trainingjobs.cluster.rolls import Rolls
 from trainingjobs.cluster.store import Key, Store
+from trainingjobs.handlers import process
 from trainingjobs.handlers.doors import Limits
 from trainingjobs.handlers.rollcall import Parts, RollCall
 from trainingjobs.handlers.workqueue import Queue
@@ -123,4 +124,5 @@ if __name__ == "__main__":
     parser.add_argument("--jobs", type=int, required=True)
     parser.add_argument("--instances", type=int, required=True)
     parser.add_argument("--rate", type=float, required=True)
+    process.collect_seldom()
     uvloop.run(serve(parser.parse_args()))

@@ -42,7 +42,9 @@ def _prepare() -> None:
     linecache.getline(__file__, 1)
     json.dumps({"": [0.5, "…"]}, ensure_ascii=False)
     if sys.version_info >= (3, 12):
-        # Python warns of forks in a program with threads; this thread of ours is made for them
+        # Python warns of forks in a program with threads; this thread of ours is made for them.
+        # It cannot be narrower: the words name no thread, and a filter that stands behind the
+        # user's own would let `-W error` end a program for a thread that is not its own
         message = r"This process \(pid=\d+\) is multi-threaded"
         warnings.filterwarnings("ignore", message, DeprecationWarning)
 

@@ -117,8 +117,11 @@ def main_stack() -> list[Seen]:
     """The main thread's stack, innermost first; empty where it cannot be read safely."""
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
         return []
-    frame = sys._current_frames().get(threading.main_thread().ident or 0)
-    return [seen for seen in map(kept, walk(frame)) if not seen[0].startswith(OURS)]
+    main = threading.main_thread().ident or 0
+    # no name is kept for a frame here: one that ends meanwhile would free what it holds, tensors
+    # and the user's objects, in this thread
+    stack = map(kept, walk(sys._current_frames().get(main)))
+    return [seen for seen in stack if not seen[0].startswith(OURS)]
 
 
 def told(frame: Seen) -> dict[str, Any]:

@@ -185,3 +185,18 @@ def test_the_command_line_wins(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     chosen = command_line._settings(parsed)  # noqa: SLF001
     assert (chosen.namespaces, chosen.port) == (("b", "c"), 9)
+
+
+def test_python_searches_its_memory_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command line starts with it, whatever comes after."""
+    asked: list[tuple[int, ...]] = []
+    monkeypatch.setattr(process.gc, "set_threshold", lambda *numbers: asked.append(numbers))
+    monkeypatch.setattr(command_line.program, "run", lambda _: no_operator())
+    monkeypatch.setattr(command_line.logs, "set_up", lambda *_: None)
+    assert command_line.main(["run"]) == 0
+    assert asked
+    assert asked[0][0] >= 10_000
+
+
+async def no_operator() -> int:
+    return 0

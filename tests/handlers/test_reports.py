@@ -69,9 +69,9 @@ async def test_a_rank_of_another_pod_is_refused(rank: int, words: str) -> None:
         (2, 0, 400),
     ],
     ids=[
-        "its first of two", "its last of two", "the one's before", "the one's behind", "its first of eight",
-        "its last of eight", "another's of eight", "more than eight", "no share", "none",
-        "no number",
+        "its first of two", "its last of two", "the one's before", "the one's behind",
+        "its first of eight", "its last of eight", "another's of eight", "more than eight",
+        "no share", "none", "no number",
     ],
 )  # fmt: skip
 async def test_ranks_that_a_pod_starts_by_itself_are_heard(
