@@ -79,7 +79,8 @@ def test_torchrun_makes_the_group_anew(
     assert (status["attempt"], status["restarts"]) == (1, 0), "torchrun's affair, and no one else's"
     lessons.check_ranks(reports, 3)
     lessons.check_replicas(reports)
-    assert {report["restarts"] for report in reports} == {1}
+    # an agent counts its own processes' failures, and not that others wait for it to meet
+    assert 1 <= max(report["restarts"] for report in reports) <= 3
     done = re.findall(r"step (\d+) done", lab.kubectl("logs", "torchrun-elastic-master"))
     assert set(map(int, done)) == set(range(steps))
     lost = len(done) - steps
