@@ -31,9 +31,7 @@ def of_the_pod():
             continue
         if os.environ["POD"] in groups.replace("_", "-") and "train.py" in command:
             return process
-process = of_the_pod()
-# it stays open when the process is gone
-folder = os.open(f"{process}/root{os.environ['FOLDER']}", os.O_RDONLY)
+process, folder = of_the_pod(), os.environ["FOLDER"]
 """
 WHILE_IT_SAVES = (
     FIND
@@ -49,8 +47,7 @@ AND_TEAR = (
 os.kill(int(process.name), 9)
 time.sleep(1)
 newest = max(name for name in os.listdir(folder) if name.endswith(".ckpt"))
-with open(newest, "r+b", opener=lambda path, flags: os.open(path, flags, dir_fd=folder)) as file:
-    file.truncate(os.fstat(file.fileno()).st_size // 2)
+os.truncate(f"{folder}/{newest}", os.stat(f"{folder}/{newest}").st_size // 2)
 print(newest)
 """
 )
@@ -91,7 +88,10 @@ class Faults:
         killer = jobs.a_killer(pod["spec"]["nodeName"], pod["metadata"]["uid"])
         (container,) = killer["spec"]["containers"]
         container["command"][-1] = script
-        container["env"].append({"name": "FOLDER", "value": self.folder})
+        container["env"].append({"name": "FOLDER", "value": f"/shared/{self.folder}"})
+        container["volumeMounts"] = [{"name": "shared", "mountPath": "/shared"}]
+        shared = {"name": "shared", "hostPath": {"path": volumes.SHARED}}
+        killer["spec"]["volumes"] = [shared]
         place = self.lab.cluster.namespace("default")
         place.kubectl("create", "-f", "-", stdin=json.dumps(killer))
         own = killer["metadata"]["name"]
@@ -110,11 +110,10 @@ def test_faults_cost_steps_and_change_no_result(
     cluster: Cluster, lab: Namespace, alone: Report, record_property: Callable[[str, object], None]
 ) -> None:
     with volumes.checkpoint(cluster, lab) as name:
-        folder = f"/checkpoints/{name}"
         slow = {"PAUSE": "1", "SAVE_SECONDS": "1", "EPOCHS": str(EPOCHS)}
-        job = lessons.example("10-checkpoint", CHECKPOINTS=folder, **slow)
+        job = lessons.example("10-checkpoint", CHECKPOINTS=f"/checkpoints/{name}", **slow)
         lab.apply(job)
-        faults = Faults(lab, folder)
+        faults = Faults(lab, name)
         inflicted = (
             faults.kill_a_worker,
             faults.evict_a_worker,
