@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 IMAGE = re.compile(r"localhost/trainingjob-(\w+):dev")
 FOLDER, CHECKED = "example", "checked"
 HEAD = ("example", "instances x processes", "time", "checked", "result")
-NOWHERE = "no check on this cluster: see its README"
+NOWHERE, NOT_RUN = "no check on this cluster: see its README", "was not come to"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,8 @@ class Table:
 
     chosen: Sequence[str]
     rows: list[Row] = field(default_factory=list)
+    marked: set[str] = field(default_factory=set)
+    """Examples that have a check."""
 
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
@@ -60,6 +62,7 @@ class Table:
         )
         for item in kept:
             item.user_properties.append((FOLDER, places[id(item)]))
+        self.marked = set(places.values())
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = kept
 
@@ -75,7 +78,10 @@ class Table:
         """Show the table."""
         terminalreporter.section("examples")
         unchecked = sorted(set(self.chosen) - {row.folder for row in self.rows})
-        missing = [(folder, size(folder), "", NOWHERE, "-") for folder in unchecked]
+        missing = [
+            (folder, size(folder), "", NOT_RUN if folder in self.marked else NOWHERE, "-")
+            for folder in unchecked
+        ]
         for line in columns([HEAD, *sorted([row.cells() for row in self.rows] + missing)]):
             terminalreporter.write_line(line)
 
