@@ -59,11 +59,8 @@ def run(place: tuple[Namespace, History], folder: str, instances: int) -> Logs:
     for said in history.of(name):
         assert not alarms(said.status), said.status["findings"]
         assert not holds("Stalled")(said.status), said.status["message"]
-    logs = {
-        rank: lab.kubectl("logs", pod["metadata"]["name"]) for rank, pod in lab.ranks(name).items()
-    }
-    lab.kubectl("delete", "trainingjob", name)
-    return logs
+    pods = lab.ranks(name)
+    return {rank: lab.kubectl("logs", pod["metadata"]["name"]) for rank, pod in pods.items()}
 
 
 def reports(logs: Logs) -> list[Report]:
