@@ -42,8 +42,7 @@ def place(cluster: Cluster, operator: Operator) -> Iterator[tuple[Namespace, His
     history = History(lab)
     history.begin()
     yield lab, history
-    cluster.kubectl("delete", "namespace", lab.name, "--wait=false")
-    history.end()
+    history.end(lambda: cluster.kubectl("delete", "namespace", lab.name, "--wait=false"))
 
 
 def run(place: tuple[Namespace, History], folder: str, instances: int) -> Logs:
