@@ -15,7 +15,7 @@ from e2e import images
 from e2e.deployed import Operator
 from e2e.harness import Cluster, Manifest, Namespace
 from e2e.lessons import EVERY_SAMPLE_ONCE, TRAIN_SIZE, Report, example
-from e2e.rollcall.history import History, alarms, holds
+from e2e.rollcall.history import History, alarms, found, holds
 
 pytestmark = pytest.mark.timeout(1800)
 """Images of gigabytes and minutes of imports: a part of `make examples` alone."""
@@ -24,6 +24,25 @@ SECONDS = 600
 """Several pods that import TensorFlow at once on two cores take their time."""
 EPOCHS = 15
 STEPS_OF_WORKERS = EPOCHS * TRAIN_SIZE // 40
+
+HANGS = """
+import time, jax, numpy as np, trainingjob
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+jax.distributed.initialize()
+mesh = Mesh(np.array(jax.devices()), ("d",))
+specs = {"in_specs": P("d"), "out_specs": P()}
+total = jax.jit(jax.shard_map(lambda x: jax.lax.psum(x, "d"), mesh=mesh, **specs))
+def load(step):
+    if step == 20 and jax.process_index() == 1:
+        time.sleep(3600)
+for step in range(40):
+    load(step)
+    x = jax.make_array_from_process_local_data(NamedSharding(mesh, P("d")), np.ones(1))
+    assert float(total(x)[0]) == jax.process_count()
+    trainingjob.report(step=step + 1, total=40)
+    time.sleep(0.5)
+"""
+"""Rank 1 never comes to its 21st step."""
 
 Logs = dict[int, str]
 Record = Callable[[str, object], None]
@@ -147,3 +166,22 @@ def test_the_master_s_success_ends_those_that_serve(
     assert lab.wait_for(name, holds("Finished"), seconds=SECONDS)["phase"] == "Succeeded"
     lab.wait("pods", lambda pods: {*pods} == {f"{name}-master"}, job=name)
     record_property("checked", "ends with its master")
+
+
+@pytest.mark.example("13-jax")
+def test_a_hang_is_named_where_the_script_tells_its_steps(
+    place: tuple[Namespace, History], record_property: Record
+) -> None:
+    lab, _ = place
+    job = example("13-jax")
+    job["spec"]["stallTimeoutSeconds"] = 30
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    container["command"] = ["python", "-c", HANGS]
+    lab.apply(job)
+    name = job["metadata"]["name"]
+    status = lab.wait_for(name, holds("Stalled"), seconds=SECONDS)
+    assert found(status, "Stalled")["ranks"] == "1"
+    line = HANGS.splitlines().index("        time.sleep(3600)") + 1
+    assert found(status, "Stalled")["line"] == f"<string>:{line}"
+    assert status["progress"] == "50%"
+    record_property("checked", "who hangs, and where")
