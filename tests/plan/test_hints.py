@@ -19,8 +19,15 @@ WORDS = {
         "SharedMemoryTooSmall",
     ),
     "a shell that tells of it": ("step 7\nBus error (core dumped)", "SharedMemoryTooSmall"),
+    "a spawned process": (
+        "ProcessExitedException: process 1 terminated with signal SIGBUS",
+        "SharedMemoryTooSmall",
+    ),
     "the port, as torch says it": (
-        "DistNetworkError: port: 29500, useIpv6: false, code: -98, name: EADDRINUSE",
+        (
+            "torch.distributed.DistNetworkError: The server socket has failed to bind to [::]:1 "
+            "(errno: 98 - Address already in use)."
+        ),
         "PortInUse",
     ),
     "the port, as Python says it": ("OSError: [Errno 98] Address already in use", "PortInUse"),
@@ -43,6 +50,14 @@ WORDS = {
     ),
     "other shapes": (
         "terminate called\n  what():  op.preamble.length <= op.nbytes. 800 vs 400\nAborted",
+        "CollectivesDiffer",
+    ),
+    "other shapes in a spawned process": (
+        (
+            "  what():  [enforce fail at pair.cc:446] op.preamble.length <= op.nbytes. 200 vs 100\n"
+            "torch.multiprocessing.spawn.ProcessExitedException: process 1 terminated with signal "
+            "SIGABRT"
+        ),
         "CollectivesDiffer",
     ),
     "a torn checkpoint": (

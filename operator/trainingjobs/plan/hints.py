@@ -23,7 +23,8 @@ _SIGBUS: Final = 128 + 7
 _FEW = 40
 _MOST = 3
 _EXCEPTION = re.compile(r"[\w.]*(Error|Exception|Interrupt|Exit)\b")
-_OF_OTHERS = re.compile(r"tim(ed|e) ?out", re.IGNORECASE)
+_OF_OTHERS = re.compile(r"tim(ed|e) ?out|process \d+ terminated|ChildFailedError", re.IGNORECASE)
+"""Exceptions that tell of another process: what that one said stands before them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ def _known_by(pattern: str) -> re.Pattern[str]:
 
 SHARED_MEMORY: Final = Hint(
     "SharedMemoryTooSmall",
-    _known_by(r"bus error|out of shared memory|unable to (open|allocate) shared memory"),
+    _known_by(r"bus error|\bSIGBUS\b|out of shared memory|unable to (open|allocate) shared memory"),
     f"{SHM_PATH} is full: it counts as the container's memory, so raise that limit (or the "
     "sizeLimit of a volume of yours there), or give the DataLoader fewer workers",
 )
