@@ -37,7 +37,14 @@ def main(own: Group, arguments: list[str]) -> int:
 
 
 def parsed(arguments: list[str]) -> tuple[str, str]:
-    """The host and the command; what comes after the host is the command's, as with ssh."""
+    """The host and the command; options may stand before the host and after it, as with ssh."""
+    rest = _without_options(arguments)
+    host = rest[0].rpartition("@")[2] if rest else ""
+    return host, " ".join(_without_options(rest[1:]))
+
+
+def _without_options(arguments: list[str]) -> list[str]:
+    """What follows the options at the beginning."""
     rest = list(arguments)
     while rest and rest[0].startswith("-") and rest[0] != "-":
         option = rest.pop(0)
@@ -45,10 +52,7 @@ def parsed(arguments: list[str]) -> tuple[str, str]:
             break
         if _takes_next(option) and rest:
             rest.pop(0)
-    host = rest.pop(0).rpartition("@")[2] if rest else ""
-    if rest[:1] == ["--"]:
-        rest.pop(0)
-    return host, " ".join(rest)
+    return rest
 
 
 def _takes_next(option: str) -> bool:

@@ -18,7 +18,8 @@ from launch.given import Pods
         ("-p 22 -p22 -i /key -l me h a", "h", "a"),
         ("-tt -T -n -q -A h a", "h", "a"),
         ("-qx -tp 22 h a", "h", "a"),
-        ("me@h -x a", "h", "-x a"),
+        ("me@h -x a -y", "h", "a -y"),
+        ("-o A=no h -p 22 -o ConnectTimeout=10 true -p", "h", "true -p"),  # horovodrun
         ("-x -- h a", "h", "a"),
         ("h -- a -b", "h", "a -b"),
         ("h", "h", ""),
