@@ -27,13 +27,23 @@ class Life(Weather):
         elastic=st.booleans(),
         gang=st.booleans(),
         on_stall=st.sampled_from(["Report", "Restart"]),
+        framework=st.sampled_from(["PyTorch", "MPI"]),
     )
     def apply(
-        self, *, size: int, restarts: int, policy: str, elastic: bool, gang: bool, on_stall: str
+        self,
+        *,
+        size: int,
+        restarts: int,
+        policy: str,
+        elastic: bool,
+        gang: bool,
+        on_stall: str,
+        framework: str,
     ) -> None:
         """The user applies a job."""
         sizes = {"elastic": {"minInstances": 1, "maxInstances": 5}} if elastic else {}
         spec = {"maxRestarts": restarts, "cleanPodPolicy": policy, "onStall": on_stall, **sizes}
+        spec["framework"] = framework
         self.world = World(a_job(size, **spec))
         self.world.served = frozenset({Gang.KUBERNETES} if gang else ())
         self.told: Status = self.world.job.status
