@@ -19,6 +19,17 @@ WORDS = {
         "SharedMemoryTooSmall",
     ),
     "a shell that tells of it": ("step 7\nBus error (core dumped)", "SharedMemoryTooSmall"),
+    "what the data loader makes of it": (
+        (
+            "RuntimeError: DataLoader worker (pid 93) is killed by signal: Bus error. It is\n\n"
+            "RuntimeError: DataLoader worker (pid(s) 93) exited unexpectedly"
+        ),
+        "SharedMemoryTooSmall",
+    ),
+    "its last line alone": (
+        "RuntimeError: DataLoader worker (pid(s) 93) exited unexpectedly (train.py:9)",
+        "LoaderWorkerDied",
+    ),
     "a spawned process": (
         "ProcessExitedException: process 1 terminated with signal SIGBUS",
         "SharedMemoryTooSmall",

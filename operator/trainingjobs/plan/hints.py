@@ -23,7 +23,9 @@ _SIGBUS: Final = 128 + 7
 _FEW = 40
 _MOST = 3
 _EXCEPTION = re.compile(r"[\w.]*(Error|Exception|Interrupt|Exit)\b")
-_OF_OTHERS = re.compile(r"tim(ed|e) ?out|process \d+ terminated|ChildFailedError", re.IGNORECASE)
+_OF_OTHERS = re.compile(
+    r"tim(ed|e) ?out|process \d+ terminated|ChildFailedError|exited unexpectedly", re.IGNORECASE
+)
 """Exceptions that tell of another process: what that one said stands before them."""
 
 
@@ -52,6 +54,12 @@ SHARED_MEMORY: Final = Hint(
 )
 HINTS: Final = (
     SHARED_MEMORY,
+    Hint(
+        "LoaderWorkerDied",
+        _known_by(r"DataLoader worker.{0,60}exited unexpectedly"),
+        "mostly for want of memory, as which /dev/shm counts: raise the container's memory limit, "
+        "or give the DataLoader fewer workers",
+    ),
     Hint(
         "PortInUse",
         _known_by(r"EADDRINUSE|address already in use"),
