@@ -2,19 +2,37 @@
 
 A process learns its rank from MPI itself, so init_process_group needs no address, no rank and no
 world size. Data, model and losses are lesson 01's.
+
+A rank that fails has to end at once: at an interpreter's ordinary end MPI waits for the other
+ranks, and they wait for this one.
 """
 
 import json
+import os
 import runpy
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import TracebackType
 
 import torch
 import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
+Hook = Callable[[type[BaseException], BaseException, TracebackType | None], object]
 LESSON = runpy.run_path(str(Path(__file__).parent.with_name("01-ddp") / "train.py"))
+
+
+def end_at_once(hook: Hook) -> Hook:
+    """Say what was wrong as before, then leave without MPI's own end: mpirun ends the others."""
+
+    def fail(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        hook(kind, error, trace)
+        sys.stderr.flush()
+        os._exit(1)
+
+    return fail
 
 
 def main() -> None:
@@ -40,4 +58,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    sys.excepthook = end_at_once(sys.excepthook)
     main()

@@ -15,8 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 from typing import Mapping, Sequence
 
-from _trainingjob_launch import group, ranks, wire
-from _trainingjob_launch.children import code
+from _trainingjob_launch import children, group, ranks, wire
 from _trainingjob_launch.group import Group
 
 UNREACHABLE = 75
@@ -35,6 +34,7 @@ _FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, sign
 
 def main(own: Group, arguments: list[str]) -> int:
     """Launch once everybody is there."""
+    children.adopt()
     launcher = Launcher()
     group.write_hosts(own)
     missing = gather(own, patience(os.environ))
@@ -135,7 +135,7 @@ class Launcher:
         while True:
             pid, status = os.waitpid(-1, 0)
             if pid == self._process.pid:
-                self._process.returncode = code(status)
+                self._process.returncode = children.code(status)
                 return self._process.returncode
 
     def _forward(self, number: int, _frame: FrameType | None) -> None:

@@ -14,9 +14,9 @@ _MARKS = (b"OMPI_COMM_WORLD_RANK=", b"PMI_RANK=", b"HOROVOD_RANK=")
 
 
 def tell(number: int) -> int:
-    """Send a signal to each rank that runs here; how many there are."""
+    """Send a signal to each rank below this process; how many there are."""
     told = 0
-    for pid in _ranks():
+    for pid in _ranks(os.getpid(), _children()):
         try:
             if os.getpgid(pid) == pid:
                 os.killpg(pid, number)
@@ -28,26 +28,40 @@ def tell(number: int) -> int:
     return told
 
 
-def _ranks() -> list[int]:
-    """Processes with a rank whose parent has none: what ranks have started is theirs to tell."""
-    parents = dict(_marked())
-    return [pid for pid, parent in parents.items() if parent not in parents]
+def _ranks(above: int, children: dict[int, list[int]]) -> Iterator[int]:
+    """Processes with a rank below another; what they have started is theirs to tell.
+
+    Where a pod sees its node's processes, or the tests those of a cluster, others' are not ours.
+    """
+    waiting = list(children.get(above, ()))
+    while waiting:
+        pid = waiting.pop()
+        if _has_rank(pid):
+            yield pid
+        else:
+            waiting += children.get(pid, ())
 
 
-def _marked() -> Iterator[tuple[int, int]]:
-    """Processes that a launcher has given a rank, and their parents."""
+def _children() -> dict[int, list[int]]:
+    """All processes by their parents."""
+    found: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if not name.isdigit():
             continue
         try:
-            with open(f"/proc/{name}/environ", "rb") as file:
-                variables = file.read().split(b"\0")
-            if any(variable.startswith(_MARKS) for variable in variables):
-                yield int(name), _parent(name)
-        except (OSError, ValueError):
-            continue  # it has ended, or is somebody else's
+            with open(f"/proc/{name}/stat", "rb") as file:
+                parent = int(file.read().rpartition(b")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            continue  # it has ended
+        found.setdefault(parent, []).append(int(name))
+    return found
 
 
-def _parent(name: str) -> int:
-    with open(f"/proc/{name}/stat", "rb") as file:
-        return int(file.read().rpartition(b")")[2].split()[1])
+def _has_rank(pid: int) -> bool:
+    """True when a launcher has given it one."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            variables = file.read().split(b"\0")
+    except OSError:
+        return False  # it has ended, or is somebody else's
+    return any(variable.startswith(_MARKS) for variable in variables)

@@ -198,6 +198,17 @@ def test_told_to_stop_it_tells_its_ranks(pods: Pods, tmp_path: Path) -> None:
     assert (tmp_path / "saved").exists()
 
 
+def test_what_is_not_below_it_is_not_told(pods: Pods) -> None:
+    """A pod may see its node's processes, and these tests see those of a cluster."""
+    door = pods.open_door()
+    mark = {"OMPI_COMM_WORLD_RANK": "0"}
+    with subprocess.Popen(["sleep", "60"], env=mark) as other:
+        door.send_signal(signal.SIGTERM)
+        assert door.wait(PATIENCE) == 128 + signal.SIGTERM
+        assert other.poll() is None
+        other.kill()
+
+
 def test_the_end_of_the_launcher_is_a_good_end(pods: Pods) -> None:
     door = pods.open_door()
     wire.ask(pods.group, "127.0.0.10", wire.LEAVE)
