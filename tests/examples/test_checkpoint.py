@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 HERE = Path(__file__).parents[2] / "examples/10-checkpoint/checkpoint.py"
@@ -31,6 +31,7 @@ def test_the_last_one_is_found_and_two_are_kept(tmp_path: Path) -> None:
     ]
 
 
+@settings(deadline=None)  # a disk takes the time that it takes
 @given(content=st.binary(max_size=200), cut=st.integers(min_value=0, max_value=10_000))
 def test_a_torn_one_is_passed_over(
     tmp_path_factory: pytest.TempPathFactory, content: bytes, cut: int
