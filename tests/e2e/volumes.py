@@ -26,7 +26,7 @@ def checkpoint(cluster: Cluster, lab: Namespace) -> Iterator[str]:
         # the embedded cluster's nodes are this machine
         left = Path(SHARED, f"{lab.name}.pt")
         if left.is_dir():
-            shutil.rmtree(left)
+            shutil.rmtree(left, ignore_errors=True)  # pods of a test that failed still write
         left.unlink(missing_ok=True)
 
 
