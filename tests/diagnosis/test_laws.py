@@ -303,3 +303,19 @@ def _stopped(entry: Entry, guilty: int) -> Entry:
     waits = None if entry.report.rank == guilty else "backward"
     still = {"quiet_seconds": 1000.0, "waits_in": waits, "cpu": 0.0, "io": 0.0}
     return replace(entry, received=NOW, report=entry.report.model_copy(update=still))
+
+
+def test_who_speaks_for_a_rank_that_is_gone_changes_at_a_look() -> None:
+    """Its pod has ended; of its two processes the one that is not heard any more is not chosen."""
+    rivals = [
+        replace(an_entry(a_report(None, 2, process=name), 1), first=at(-first), received=at(-age))
+        for name, first, age in (("a", 50, 10), ("b", 60, 0))
+    ]
+    roll = Roll(entries=(an_entry(a_report(0, 2)), *rivals))
+    situation = a_job(2), seen(a_pod(0), ended(1, 0), roll=roll)
+    answer = looked(situation)
+    assert answer.look_again is not None
+    assert repr(looked(situation, answer.look_again - timedelta(seconds=0.001))) == repr(answer)
+    later = looked(situation, NOW + timedelta(seconds=15))
+    assert later.ranks != answer.ranks
+    assert answer.look_again <= NOW + timedelta(seconds=15)

@@ -10,6 +10,7 @@ from trainingjobs.diagnosis import data, leaving, ranks, registered, replicas, s
 from trainingjobs.diagnosis.headway import headway
 from trainingjobs.diagnosis.outcome import Outcome
 from trainingjobs.diagnosis.ranks import Group
+from trainingjobs.diagnosis.speakers import overdue
 from trainingjobs.diagnosis.stacks import stacks
 from trainingjobs.diagnosis.straggler import straggler
 from trainingjobs.model.finding import Diagnosis
@@ -61,11 +62,16 @@ def diagnose(job: TrainingJob, seen: Observed, now: datetime) -> Diagnosis:
 
 
 def _look_again(group: Group, answers: tuple[Outcome, ...]) -> datetime | None:
-    """The next moment at which somebody's patience ends, or a report is overdue."""
-    moments = [moment for answer in answers for moment in answer.moments if moment > group.now]
-    overdue = min([speaker.overdue for speaker in group.vocal], default=None)
-    others = [moment for moment in (overdue, partial_until(group)) if moment]
-    return min([*moments, *others], default=None)
+    """The next moment at which somebody's patience ends, or a report is overdue.
+
+    Also that of a rank which is gone: another process may speak for it from then on.
+    """
+    moments = [moment for answer in answers for moment in answer.moments]
+    moments += [speaker.overdue for speaker in group.speakers]
+    moments += [overdue(speaker.entry) for speaker in group.speakers if speaker.gone]
+    part = partial_until(group)
+    moments += [part] if part else []
+    return min([moment for moment in moments if moment > group.now], default=None)
 
 
 def partial_until(group: Group) -> datetime | None:
