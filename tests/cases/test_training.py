@@ -1,6 +1,7 @@
 """What trains wrongly, runs short of something or dies of a well-known mistake."""
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -74,7 +75,8 @@ def test_shared_memory_is_bounded_by_the_containers_memory_alone() -> None:
     "fallen", [ended(1, 1, message=BUS), ended(1, 135), ended(1, 1, message="Bus error")]
 )
 def test_too_little_shared_memory_is_called_so(fallen: Any) -> None:
-    assert "; SharedMemoryTooSmall: /dev/shm is full" in message_of(a_pod(0), fallen, a_pod(2))
+    words = message_of(a_pod(0), fallen, a_pod(2))
+    assert re.search("; SharedMemoryTooSmall: (most often )?/dev/shm is full", words)
 
 
 @pytest.mark.parametrize("others", [REFUSED, TIMED_OUT])
@@ -131,13 +133,13 @@ def test_a_sidecar_in_some_of_the_pods_is_told_with_the_ranks_that_cannot_meet()
 
 
 def test_an_interface_in_the_form_of_another_library_is_told() -> None:
-    fallen = ended(1, 1, message="RuntimeError: Unable to find interface for: ^lo,docker")
+    fallen = ended(1, 1, message="RuntimeError: Unable to find address for: ^lo,docker")
     words = message_of(a_pod(0), fallen, a_pod(2))
     assert "InterfaceUnknown: GLOO_SOCKET_IFNAME takes names of interfaces" in words
 
 
 def test_a_torn_checkpoint_is_called_so_and_burns_no_budget_for_ever() -> None:
-    torn = "RuntimeError: PytorchStreamReader failed reading zip archive (train.py:31)"
+    torn = "RuntimeError: PytorchStreamReader failed finding central directory (train.py:31)"
     status = decided(seen(a_pod(0), ended(1, 1, message=torn), a_pod(2))).status
     assert status.phase is Phase.RESTARTING
     assert "CheckpointTorn: a file was not written to its end" in status.message

@@ -95,7 +95,7 @@ def _hint(case: Case, cause: Cause) -> str:
     """What to do about it; empty where that is not known."""
     if cause.disruption:
         return ""
-    known = hints.hint(cause.failure, case.done)
+    known = hints.hint(cause.failure, case.done, case.job.spec.port)
     if not known.startswith(hints.APART):
         return known
     return "; ".join(filter(None, (known, hints.injected(case.job, case.pods.values()))))

@@ -20,6 +20,9 @@ from trainingjobs.plan.inject import SHM_PATH
 from trainingjobs.plan.uncaught import lost_peer
 
 _SIGBUS: Final = 128 + 7
+_ABORT: Final = 128 + 6
+_BY_SIGNAL: Final = 128
+"""Exit codes above are a signal's: but for an abort, the last lines tell of something else."""
 _FEW = 40
 _MOST = 3
 _EXCEPTION = re.compile(r"[\w.]*(Error|Exception|Interrupt|Exit)\b")
@@ -27,6 +30,12 @@ _OF_OTHERS = re.compile(
     r"tim(ed|e) ?out|process \d+ terminated|ChildFailedError|exited unexpectedly", re.IGNORECASE
 )
 """Exceptions that tell of another process: what that one said stands before them."""
+_TRACE = "Traceback (most recent call last)"
+_SAID = re.compile(r"[\w.]+: ")
+"""An exception of any name, after a trace."""
+_TAKEN = re.compile(r"address already in use", re.IGNORECASE)
+_OF_THE_WEB = re.compile(r"requests\.|urllib3|botocore|\bHTTP|\bBrokenPipeError\b", re.IGNORECASE)
+"""Connections that are no rank's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +52,22 @@ APART: Final = "RendezvousTimeout"
 
 
 def _known_by(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+    return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
 
 
 SHARED_MEMORY: Final = Hint(
     "SharedMemoryTooSmall",
-    _known_by(r"bus error|\bSIGBUS\b|out of shared memory|unable to (open|allocate) shared memory"),
+    _known_by(
+        r"(^|signal: |signal \d+ \(|python error: |\d +)bus error\b|\bSIGBUS\b"
+        r"|unable to (open|allocate) shared memory.{0,200}(no space left|cannot allocate)"
+    ),
     f"{SHM_PATH} is full: it counts as the container's memory, so raise that limit (or the "
     "sizeLimit of a volume of yours there), or give the DataLoader fewer workers",
+)
+PORT_IN_USE: Final = Hint(
+    "PortInUse",
+    _known_by(r"EADDRINUSE|server socket.{0,200}address already in use"),
+    "another process of the pod, or of the node with hostNetwork, has the port: set spec.port",
 )
 HINTS: Final = (
     SHARED_MEMORY,
@@ -60,14 +77,10 @@ HINTS: Final = (
         "mostly for want of memory, as which /dev/shm counts: raise the container's memory limit, "
         "or give the DataLoader fewer workers",
     ),
-    Hint(
-        "PortInUse",
-        _known_by(r"EADDRINUSE|address already in use"),
-        "another process of the pod, or of the node with hostNetwork, has the port: set spec.port",
-    ),
+    PORT_IN_USE,
     Hint(
         "InterfaceUnknown",
-        _known_by(r"unable to find (interface|address) for"),
+        _known_by(r"unable to find address for: "),
         "GLOO_SOCKET_IFNAME takes names of interfaces, with commas between several: ^ and = are "
         "NCCL's; without it the pod's own address is taken",
     ),
@@ -85,14 +98,15 @@ HINTS: Final = (
     ),
     Hint(
         "CheckpointTorn",
-        _known_by(r"PytorchStreamReader failed|failed finding central directory"),
-        "a file was not written to its end: delete it, and save to another name, fsync, rename",
+        _known_by(r"failed finding central directory|failed reading file data/"),
+        "a file was not written to its end: move it away and resume from the one before; save to "
+        "another name, fsync, rename",
     ),
     Hint(
         APART,
         _known_by(
-            r"clients joined|RendezvousTimeoutError|RendezvousConnectionError"
-            r"|client socket has timed out|connect\w* to .{0,80}timed out"
+            r"\d+/\d+ clients joined|RendezvousTimeoutError|RendezvousConnectionError"
+            r"|client socket has timed out|gloo connectFullMesh failed.{0,200}timed out"
         ),
         "not every rank reached the master's port in time: see who is missing under Troubled "
         "Ranks, and whether a NetworkPolicy or a mesh's sidecar keeps the pods apart",
@@ -105,20 +119,27 @@ HINTS: Final = (
 )
 
 
-def hint(failure: Failure, done: Collection[int]) -> str:
+def hint(failure: Failure, done: Collection[int], port: int) -> str:
     """The name of a known mistake and what to do about it; empty where none is known.
 
     Args:
         failure: of the rank that fell first.
         done: ranks that had ended well before.
+        port: the job's, where the ranks meet.
     """
-    if failure.exit_code == _SIGBUS:
-        return _written(SHARED_MEMORY)
+    code = failure.exit_code or 0
+    if code == _SIGBUS:
+        return f"{SHARED_MEMORY.name}: most often {SHARED_MEMORY.words}"
+    if code > _BY_SIGNAL and code != _ABORT:
+        return ""
     text = _telling(failure.message)
     found = next((item for item in HINTS if item.pattern.search(text)), None)
+    if found is None and _TAKEN.search(text) and re.search(rf"\b{port}\b", text):
+        found = PORT_IN_USE
     if found is not None:
-        return _written(found)
-    return _left(done) if done and lost_peer(failure.message) else ""
+        return f"{found.name}: {found.words}"
+    lost = lost_peer(failure.message) and not _OF_THE_WEB.search(failure.message)
+    return _left(done) if done and lost else ""
 
 
 def injected(job: TrainingJob, pods: Iterable[PodSeen]) -> str:
@@ -143,12 +164,12 @@ def _own(template: Manifest) -> frozenset[str]:
 def _telling(message: str) -> str:
     """The last line where it is an exception of the rank's own; what came before may be noise."""
     last = message.strip().rsplit("\n", 1)[-1]
-    own = _EXCEPTION.match(last) and not lost_peer(last) and not _OF_OTHERS.search(last)
+    if not _EXCEPTION.match(last):
+        _, _, after = message.rpartition(_TRACE)
+        said = [line for line in after.split("\n") if _SAID.match(line)]
+        last = said[-1] if said and _TRACE in message else ""
+    own = last and not lost_peer(last) and not _OF_OTHERS.search(last)
     return last if own else message
-
-
-def _written(found: Hint) -> str:
-    return f"{found.name}: {found.words}"
 
 
 def _left(done: Collection[int]) -> str:
