@@ -118,6 +118,23 @@ def test_who_has_joined_has_joined_though_an_operator_that_starts_anew_hears_of_
     assert [found.type for found in after.findings] == ["Straggler"]
 
 
+def test_a_reserve_goes_when_all_are_heard_and_does_not_come_again() -> None:
+    whole = "all 3 ranks joined"
+    reserved = f"{whole}, though rank 1 cannot be heard"
+
+    def joined(words: str, after: Any, seconds: float) -> Any:
+        fact = Fact(truth=True, reason="AllRanksJoined", message=words)
+        return told(replace(healthy(), registered=fact), after=after, now=at(seconds))
+
+    def words(status: Any) -> str:
+        return next(it.message for it in status.conditions if it.type == "Registered")
+
+    first = joined(reserved, told(JOINS), 10)
+    heard = joined(whole, first, 20)
+    again = joined(reserved, heard, 30)
+    assert [words(it) for it in (first, heard, again)] == [reserved, whole, whole]
+
+
 @pytest.mark.parametrize("step", [Step.RESTART, Step.SUSPEND])
 def test_a_new_attempt_knows_nothing_yet(step: Step) -> None:
     before = told(STALL)

@@ -124,9 +124,9 @@ def _conditions(
         WRAPPED: diagnosis.wrapped,
     }
     known = [item for item in old if item.type in facts]
-    if conditions.holds(known, REGISTERED):
-        # who has joined has joined, though an operator that starts anew hears of one at a time
-        facts[REGISTERED] = None
+    told_before = conditions.of(known, REGISTERED)
+    if told_before is not None and told_before.status == "True":
+        facts[REGISTERED] = _completed(told_before, diagnosis.registered)
     if diagnosis.partial:
         told = {item.type for item in known if item.status != "Unknown"}
         facts.update(dict.fromkeys(told & {SHARDED, WRAPPED}))
@@ -136,6 +136,15 @@ def _conditions(
         if fact is not None
     ]
     return tuple(conditions.merged(known, new))
+
+
+def _completed(before: Condition, fact: Fact | None) -> Fact | None:
+    """Who has joined has joined, though an operator that starts anew hears of one at a time.
+
+    Only what was said with a reserve is said without it once all are heard.
+    """
+    whole = fact is not None and fact.truth is True and before.message.startswith(fact.message)
+    return fact if whole else None
 
 
 def _condition(name: str, fact: Fact, before: Condition | None, now: datetime) -> Condition:
