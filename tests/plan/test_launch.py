@@ -8,10 +8,11 @@ import pytest
 
 from builders import NOW, REPORTING, SITE, UID, a_job, a_pod, at, ended, heard, pending, seen
 from plan.test_decide import created, decided
+from trainingjobs.model.observed import Past, PodSeen
 from trainingjobs.model.report import Error
 from trainingjobs.model.roll import Roll
 from trainingjobs.model.spec import Manifest
-from trainingjobs.model.status import Phase
+from trainingjobs.model.status import Attempt, Phase, Status
 from trainingjobs.plan import manifests
 from trainingjobs.plan.decide import decide
 
@@ -269,6 +270,78 @@ def test_a_rule_of_the_users_for_that_code_decides(action: str, restarts: int) -
     assert (status.phase is Phase.FAILED) == (action == "Fail")
 
 
+@pytest.mark.parametrize(
+    "worker",
+    [
+        a_pod(2, deletion_requested=at(-90)),
+        a_pod(2, deletion_requested=at(-90), disruption="EvictionByEvictionAPI"),
+        replace(ended(2, 143, after=-2), deletion_requested=at(-90)),
+        replace(ended(2, 143, after=-2), disruption="TerminationByKubelet"),
+    ],
+    ids=["deleted", "evicted", "deleted and ended", "its node goes"],
+)
+def test_ranks_that_were_told_to_stop_have_not_succeeded(worker: PodSeen) -> None:
+    """They save their work and end with 0, and so does the launcher."""
+    there = seen(ended(0, 0), a_pod(1), worker)
+    status = decided(there, status=created(), framework="MPI", maxRestarts=0).status
+    assert (status.phase, status.restarts, status.disruptions) == (Phase.RESTARTING, 0, 1)
+    assert status.failure is not None
+    assert status.failure.rank == 2
+
+
+def test_a_worker_that_vanished_before_the_launcher_ended_had_not_finished() -> None:
+    past = Past(vanished={(1, 2): at(-80)})
+    decision = decided(seen(ended(0, 0), a_pod(1), past=past), status=created(), framework="MPI")
+    assert (decision.status.phase, decision.status.disruptions) == (Phase.RESTARTING, 1)
+
+
+@pytest.mark.parametrize(
+    "worker",
+    [
+        a_pod(2, deletion_requested=at(-20)),
+        replace(ended(2, 0, after=1), disruption="TerminationByKubelet"),
+    ],
+    ids=["cleaned up", "left"],
+)
+def test_what_goes_after_the_launcher_ended_well_takes_nothing_back(worker: PodSeen) -> None:
+    there = seen(ended(0, 0), a_pod(1), worker)
+    assert decided(there, status=created(), framework="MPI").status.phase is Phase.SUCCEEDED
+
+
+def unreachable_again(attempts: int, **spec: Any) -> Status:
+    """The status after so many attempts of 610 s, with the last that ends now."""
+    past = [
+        Attempt(attempt=it, start_time=at(-620), end_time=at(-10), reason="WorkersUnreachable")
+        for it in range(1, attempts)
+    ]
+    master = ended(0, 75, message=WORDS, reason="Error", attempt=attempts)
+    others = [a_pod(it, attempt=attempts) for it in (1, 2)]
+    there = seen(master, *others)
+    known = {"attempt": attempts, "attempts": past, "attempt_start_time": at(-610)}
+    status = created().model_copy(
+        update={**known, "starting_since": at(-5000), "running_time": at(-600)}
+    )
+    return decided(there, status=status, framework="MPI", **spec).status
+
+
+@pytest.mark.parametrize(("attempts", "seconds"), [(1, None), (2, 10), (3, 20), (9, 300)])
+def test_an_attempt_that_launched_nothing_is_no_long_run(
+    attempts: int, seconds: int | None
+) -> None:
+    due = None if seconds is None else at(seconds)
+    assert unreachable_again(attempts).next_attempt_time == due
+
+
+def test_nor_does_it_count_as_a_start() -> None:
+    status = unreachable_again(2)
+    assert status.starting_since == at(-5000)
+    waits = status.model_copy(update={"next_attempt_time": None})
+    there = seen(pending(0, attempt=3), pending(1, attempt=3), pending(2, attempt=3))
+    late = decided(there, status=waits, framework="MPI", startupTimeoutSeconds=900).status
+    assert late.phase is Phase.FAILED
+    assert late.message.startswith("not all instances reached each other 900 s after start")
+
+
 RAISED = Error(type="ValueError", message="no such label")
 
 
@@ -281,6 +354,15 @@ def test_the_rank_that_raised_is_the_cause_with_the_launchers_code() -> None:
     assert status.failure is not None
     assert (status.failure.rank, status.failure.exit_code, status.failure.victims) == (1, 9, "0")
     assert (status.phase, "ValueError: no such label" in status.message) == (Phase.FAILED, True)
+
+
+@pytest.mark.parametrize("framework", ["MPI", "PyTorch"])
+def test_an_exception_that_a_rank_lived_through_is_no_cause(framework: str) -> None:
+    roll = Roll(entries=(heard(2, instance=1, received=-75, error=RAISED),))
+    there = seen(ended(0, 9, message="mpirun: bad"), a_pod(1), a_pod(2), roll=roll)
+    failure = decided(there, status=created(), framework=framework).status.failure
+    assert failure is not None
+    assert failure.rank == (0 if framework == "MPI" else 1)
 
 
 def test_nobody_waits_for_a_pod_that_does_not_end_with_its_ranks() -> None:

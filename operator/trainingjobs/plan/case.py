@@ -5,11 +5,12 @@ from datetime import datetime
 from functools import cached_property
 
 from trainingjobs.diagnosis.diagnose import diagnose
+from trainingjobs.model import names
 from trainingjobs.model.finding import Diagnosis
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import Observed, PodSeen
 from trainingjobs.model.site import Site
-from trainingjobs.plan.cause import Cause, first_cause, succeeded
+from trainingjobs.plan.cause import Cause, drained, first_cause, succeeded
 from trainingjobs.status import conditions
 from trainingjobs.status.standing import succeeded_ranks
 
@@ -46,6 +47,20 @@ class Case:
         if not conditions.holds(self.job.status.conditions, conditions.CREATED):
             return frozenset()
         return frozenset(range(self.job.size)) - self.done - self.pods.keys()
+
+    @cached_property
+    def drained(self) -> bool:
+        """True when ranks were told to stop in a worker's pod before their launcher ended.
+
+        They save their work and end with 0, and so does what has launched them.
+        """
+        master = self.pods.get(names.MASTER_RANK)
+        finished = master.exit.finished if master and master.exit else None
+        times = self.seen.past.vanished_in(self.job.attempt)
+        return finished is not None and (
+            any(drained(self.pods[rank], finished) for rank in self.pods.keys() - {0})
+            or any(times[rank] < finished for rank in self.lost & times.keys())
+        )
 
     @cached_property
     def cause(self) -> Cause | None:

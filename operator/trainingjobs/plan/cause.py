@@ -65,7 +65,8 @@ def first_cause(
     if not down and not lost:
         return None
     said = uncaught(roll)
-    fallen = [_fallen(pod, said.get(pod.rank)) for pod in (*down, *_dying(pods, said))]
+    dying = _dying(pods, _at_the_end(job, pods, lost, said))
+    fallen = [_fallen(pod, said.get(pod.rank)) for pod in (*down, *dying)]
     gone = [_gone(names.pod(job.name, rank), rank, lost[rank], said.get(rank)) for rank in lost]
     first, *later = sorted([*gone, *fallen], key=_order)
     victims = ranks.compact(cause.failure.rank for cause in later)
@@ -102,6 +103,18 @@ def succeeded(pod: PodSeen) -> bool:
     return pod.succeeded and pod.disruption is None and not _told_to_go(pod)
 
 
+def drained(pod: PodSeen, finished: datetime) -> bool:
+    """True when a worker behind a door was told to go before its launcher finished.
+
+    A door ends with 0 only when the launcher has told it so.
+    """
+    if pod.succeeded:
+        return False
+    if pod.deletion_requested is None:
+        return pod.disruption is not None
+    return finished >= pod.deletion_requested - SKEW
+
+
 def _alike(one: Failure | None, other: Failure) -> bool:
     if one is None or not other.message:
         return False
@@ -122,6 +135,20 @@ def _dying(pods: Mapping[int, PodSeen], said: Mapping[int, Uncaught]) -> list[Po
         if pod.rank in said and not pod.ended and not _has_fallen(pod)
         if not lost_peer(said[pod.rank].words)
     ]
+
+
+def _at_the_end(
+    job: TrainingJob,
+    pods: Mapping[int, PodSeen],
+    lost: Mapping[int, datetime | None],
+    said: Mapping[int, Uncaught],
+) -> Mapping[int, Uncaught]:
+    """Exceptions that ended the attempt: where a launcher lives on, a rank's was none of these."""
+    if not frameworks.launched(job.spec.framework):
+        return said
+    master = pods.get(names.MASTER_RANK)
+    end = master.exit.finished if master and master.exit else lost.get(names.MASTER_RANK)
+    return {rank: own for rank, own in said.items() if end is not None and own.time >= end - DYING}
 
 
 def _exit_code(job: TrainingJob, pods: Mapping[int, PodSeen], failure: Failure) -> int | None:

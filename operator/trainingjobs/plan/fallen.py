@@ -10,7 +10,7 @@ from trainingjobs.model.verdict import Charge, Step, Verdict
 from trainingjobs.plan import hints, launch, rollcall, timing
 from trainingjobs.plan.case import Case
 from trainingjobs.plan.cause import Cause, repeats
-from trainingjobs.status import sentences
+from trainingjobs.status import moves, sentences
 
 _HIDDEN_PATH = (
     "if the image sets PYTHONPATH, set it in the template's env as well (ours hides "
@@ -31,7 +31,7 @@ def fallen(case: Case) -> Verdict | None:
         return _restart(case, cause, Charge.DISRUPTIONS)
     rule = _rule(case.job, cause.failure.exit_code)
     if rule is None and launch.unreachable(case.job, cause.failure):
-        failure = cause.failure.model_copy(update={"reason": launch.UNREACHABLE})
+        failure = cause.failure.model_copy(update={"reason": moves.UNREACHABLE})
         return _restart(case, replace(cause, failure=failure), Charge.NOTHING)
     action = rule or FailureAction.RESTART
     if action is FailureAction.IGNORE:
@@ -60,7 +60,7 @@ def _rule(job: TrainingJob, exit_code: int | None) -> FailureAction | None:
 
 
 def _restart(case: Case, cause: Cause, charge: Charge) -> Verdict:
-    delay = timing.restart_delay(case.job, case.now)
+    delay = timing.restart_delay(case.job, case.now, cause.failure.reason)
     return Verdict(
         step=Step.RESTART,
         reason=cause.failure.reason,

@@ -9,6 +9,7 @@ done again nor late, and what has fallen never waits for room.
 
 from collections.abc import Callable
 
+from trainingjobs.model import names
 from trainingjobs.model.observed import Trouble
 from trainingjobs.model.spec import SuccessPolicy
 from trainingjobs.model.verdict import Step, Verdict
@@ -62,7 +63,7 @@ def _successful(case: Case) -> Verdict | None:
 
 def _launched_well(case: Case) -> Verdict | None:
     """The master's command ends well when all ranks have, in whatever pod they ran."""
-    if 0 not in case.done:
+    if names.MASTER_RANK not in case.done or case.drained:
         return None
     words, every = "the master's command succeeded", frozenset(range(case.job.size))
     return Verdict(step=Step.SUCCEED, reason="Completed", message=words, done=every)
@@ -83,13 +84,19 @@ def _slow_start(case: Case) -> Verdict | None:
     whole = len(case.pods.keys() | case.done) == case.job.size
     if whole and all(pod.running or pod.ended for pod in case.pods.values()):
         return None
-    words = f"not all instances ran {case.job.spec.startup_timeout_seconds} s after start"
+    words = f"not all instances {_what(case)} {case.job.spec.startup_timeout_seconds} s after start"
     return Verdict(
         step=Step.FAIL,
         reason="StartupTimeout",
         message=sentences.cut(f"{words}{_why_not(case)}"),
         done=case.done,
     )
+
+
+def _what(case: Case) -> str:
+    """What they have not done in time: they may have run before, out of each other's reach."""
+    last = case.job.status.attempts[-1:]
+    return "reached each other" if [it.reason for it in last] == [moves.UNREACHABLE] else "ran"
 
 
 def _why_not(case: Case) -> str:

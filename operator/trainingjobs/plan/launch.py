@@ -21,7 +21,6 @@ KEY = "key"
 _PROGRAM = 0o555
 _READABLE = 0o444
 """Whatever user the container runs as: all that runs in it is the job's own."""
-UNREACHABLE = "WorkersUnreachable"
 _UNREACHABLE_CODE = 75
 """Of the master's program that waits for the workers."""
 _LAST_WORDS = "launch: could not reach "

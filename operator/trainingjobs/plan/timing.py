@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import PodSeen
 from trainingjobs.status import rollcall
-from trainingjobs.status.moves import PLANNED
+from trainingjobs.status.moves import PLANNED, UNREACHABLE
 
 FIRST_BACKOFF = timedelta(seconds=10)
 LONGEST_BACKOFF = timedelta(minutes=5)
@@ -16,9 +16,15 @@ LONG_RUN = timedelta(minutes=10)
 """An attempt that lasted this long made progress: the back-off starts anew."""
 
 
-def restart_delay(job: TrainingJob, now: datetime) -> timedelta:
-    """How long the next attempt waits: nothing after a first short one, then 10 s, doubling."""
-    doublings = _short_attempts(job, now) - 2
+def restart_delay(job: TrainingJob, now: datetime, reason: str = "") -> timedelta:
+    """How long the next attempt waits: nothing after a first short one, then 10 s, doubling.
+
+    Args:
+        job: whose attempt ends.
+        now: when it ends.
+        reason: why it ends; one that launched nothing made no progress, however long it lasted.
+    """
+    doublings = _short_attempts(job, now, reason) - 2
     if doublings < 0:
         return timedelta()
     # bounded, since a job may restart ten thousand times
@@ -73,16 +79,16 @@ def _after(start: datetime | None, seconds: int | None) -> datetime | None:
     return None if start is None or seconds is None else start + timedelta(seconds=seconds)
 
 
-def _short_attempts(job: TrainingJob, now: datetime) -> int:
+def _short_attempts(job: TrainingJob, now: datetime, reason: str) -> int:
     """Attempts that ended soon, one after the other, with the one that ends now."""
-    spans = [(job.status.attempt_start_time, now)] + [
-        (item.start_time, item.end_time)
+    spans = [(job.status.attempt_start_time, now, reason)] + [
+        (item.start_time, item.end_time, item.reason)
         for item in reversed(job.status.attempts)
         if item.reason not in PLANNED
     ]
     count = 0
-    for start, end in spans:
-        if start is not None and end - start >= LONG_RUN:
+    for start, end, why in spans:
+        if why != UNREACHABLE and start is not None and end - start >= LONG_RUN:
             break
         count += 1
     return count

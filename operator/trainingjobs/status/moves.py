@@ -18,6 +18,7 @@ SCALED = "Scaled"
 SHRUNK = "Shrunk"
 CHANGED = "SpecChanged"
 NO_ROOM = "PlacementTimeout"
+UNREACHABLE = "WorkersUnreachable"
 NO_START = frozenset({NO_ROOM, SHRUNK})
 """Ends of an attempt that found no room: the next one goes on with the same start."""
 PLANNED = frozenset({SUSPENDED, SCALED, SHRUNK, CHANGED})
@@ -121,7 +122,9 @@ def _next_attempt(job: TrainingJob, verdict: Verdict, now: datetime) -> dict[str
 
 
 def _starting_since(status: Status, verdict: Verdict) -> datetime | None:
-    goes_on = verdict.reason in NO_START and status.running_time is None
+    """Pods that wait for each other in vain run, and have not started either."""
+    unstarted = verdict.reason in NO_START and status.running_time is None
+    goes_on = unstarted or verdict.reason == UNREACHABLE
     return (status.starting_since or status.attempt_start_time) if goes_on else None
 
 
