@@ -29,7 +29,7 @@ _TOLD_TO_STOP = 128 + signal.SIGTERM
 
 def main(own: Group, _arguments: list[str]) -> int:
     """Serve until told to leave or to stop."""
-    group.write_hosts(own)
+    group.write(own)
     children.adopt()
     return Door(own).serve()
 
@@ -54,7 +54,7 @@ class Door:
             while self._code is None:
                 ready, _, _ = select.select([listener.fileno(), self._wake_read], [], [], _TICK)
                 if listener.fileno() in ready:
-                    self._accept(listener)
+                    self.accept(listener)
                 self._rest(woken=self._wake_read in ready)
         return self._see_off(self._code)
 
@@ -86,7 +86,8 @@ class Door:
         self._code = code
         os.write(self._wake_write, b"!")
 
-    def _accept(self, listener: socket.socket) -> None:
+    def accept(self, listener: socket.socket) -> None:
+        """Let somebody in, where there is room."""
         try:
             sock, address = listener.accept()
         except OSError:
@@ -96,7 +97,12 @@ class Door:
             self._complain("too many connections at once")
             return
         whom = str(address[0])
-        threading.Thread(target=self._receive, args=(sock, whom), daemon=True).start()
+        try:
+            threading.Thread(target=self._receive, args=(sock, whom), daemon=True).start()
+        except RuntimeError:  # as many processes as there may be
+            sock.close()
+            self._strangers.release()
+            self._complain("no room for another thread")
 
     def _receive(self, sock: socket.socket, whom: str) -> None:
         with sock:
@@ -129,7 +135,7 @@ class Door:
         wire.keep_alive(sock)
         try:
             code = visitor.run(command, self._own, self._children, answer)
-        except OSError as error:
+        except (OSError, ValueError) as error:
             answer.send(wire.NO, f"cannot start a shell: {error}".encode())
         else:
             answer.send(wire.EXIT, str(code).encode())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
-from typing import Mapping, NamedTuple
+from typing import Any, Mapping, NamedTuple
 
 HOSTFILE = "hostfile"
 MACHINEFILE = "machinefile"
 """The same hosts as MPICH's and Intel's launchers read them."""
+_GROUP = "group.json"
 
 
 class Group(NamedTuple):
@@ -67,12 +69,45 @@ def read(environ: Mapping[str, str], here: str) -> Group:
     )
 
 
-def write_hosts(own: Group) -> None:
-    """Write the lists of hosts, for every launcher in its own form.
+def recalled(environ: Mapping[str, str], here: str) -> Group:
+    """The group as the container's first program wrote it down, or else that of this pod.
+
+    Variables are the user's to change, once a program of theirs runs.
+
+    Raises:
+        KeyError: when a variable is missing.
+        OSError: when the key cannot be read.
+        ValueError: when a number is none, or what was written is no group.
+    """
+    try:
+        with open(_noted(os.path.dirname(environ["TRAININGJOB_HOSTFILE"])), encoding="utf-8") as it:
+            known: Any = json.load(it)
+    except OSError:
+        return read(environ, here)
+    with open(os.path.join(here, "key"), "rb") as file:
+        return Group(**known, here=here, key=file.read())
+
+
+def write(own: Group) -> None:
+    """Write down what later programs need to know; the key stays where it is.
 
     Raises:
         OSError: when there is no room in the pod's shared memory.
     """
+    _write_hosts(own)
+    known = {name: it for name, it in own._asdict().items() if name not in {"here", "key"}}
+    written = f"{_noted(own.folder)}.{os.getpid()}"
+    with open(written, "w", encoding="utf-8") as file:
+        json.dump(known, file)
+    os.replace(written, _noted(own.folder))
+
+
+def _noted(folder: str) -> str:
+    return os.path.join(folder, _GROUP)
+
+
+def _write_hosts(own: Group) -> None:
+    """Write the lists of hosts, for every launcher in its own form."""
     os.makedirs(own.folder, exist_ok=True)
     for name, form in ((HOSTFILE, "{} slots={}\n"), (MACHINEFILE, "{}:{}\n")):
         with open(os.path.join(own.folder, name), "w", encoding="ascii") as file:

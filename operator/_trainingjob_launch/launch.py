@@ -36,7 +36,7 @@ def main(own: Group, arguments: list[str]) -> int:
     """Launch once everybody is there."""
     children.adopt()
     launcher = Launcher()
-    group.write_hosts(own)
+    group.write(own)
     missing = gather(own, patience(os.environ))
     if missing:
         return _give_up(own, missing)
@@ -145,7 +145,16 @@ class Launcher:
             self.told_to_stop = True
             if ranks.tell(number):
                 return
-        self._process.send_signal(number)
+        tell(self._process, number)
+
+
+def tell(process: subprocess.Popen[bytes], number: int) -> None:
+    """Send a signal; Popen's own way takes in the end that somebody else waits for."""
+    if process.returncode is None:
+        try:
+            os.kill(process.pid, number)
+        except ProcessLookupError:
+            return
 
 
 def _log(words: str) -> None:

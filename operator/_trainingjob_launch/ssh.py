@@ -75,7 +75,7 @@ def _is_here(own: Group, host: str) -> bool:
 def _addresses(host: str) -> set[str]:
     try:
         return {str(found[4][0]) for found in socket.getaddrinfo(host, None)}
-    except OSError:
+    except (OSError, UnicodeError):  # as of `a..b`
         return set()
 
 

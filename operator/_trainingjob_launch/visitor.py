@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import hmac
 import os
 import secrets
+import signal
 import socket
 import threading
 from typing import IO
@@ -36,7 +38,7 @@ def request(sock: socket.socket, own: Group) -> tuple[str, str]:
     said = wire.read_line(sock, wire.MAX_LINE, HANDSHAKE_SECONDS)
     purpose, command = said.get("purpose", ""), said.get("command", "")
     proof = wire.sign(own.key, nonce, own.attempt, purpose, command)
-    if not hmac.compare_digest(proof.encode(), said.get("mac", "").encode()):
+    if not hmac.compare_digest(proof.encode(), wire.encoded(said.get("mac", ""))):
         raise RefusedError("wrong key")
     return purpose, command
 
@@ -67,7 +69,11 @@ def run(command: str, own: Group, children: Children, answer: Answer) -> int:
         OSError: when it cannot be started.
     """
     process = children.start(command, group.environment(own))
-    pumps = [_pump(process.stdout, wire.OUT, answer), _pump(process.stderr, wire.ERR, answer)]
+    try:
+        pumps = [_pump(process.stdout, wire.OUT, answer), _pump(process.stderr, wire.ERR, answer)]
+    except RuntimeError:  # nobody would read what it says
+        os.killpg(process.pid, signal.SIGKILL)
+        raise OSError(errno.EAGAIN, "no room for another thread") from None
     code = children.wait(process)
     for pump in pumps:
         pump.join(_DRAIN_SECONDS)

@@ -39,7 +39,16 @@ def sign(key: bytes, nonce: str, attempt: str, purpose: str, command: str) -> st
 
 def pack(message: dict[str, str]) -> bytes:
     """One line."""
-    return json.dumps(message, ensure_ascii=False).encode() + b"\n"
+    return encoded(json.dumps(message, ensure_ascii=False)) + b"\n"
+
+
+def encoded(text: str) -> bytes:
+    """Its bytes, those of an argument that are no UTF-8 included.
+
+    Raises:
+        ValueError: when it can be none.
+    """
+    return text.encode(errors="surrogateescape")
 
 
 def read_line(sock: socket.socket, limit: int, seconds: float) -> dict[str, str]:
@@ -69,8 +78,9 @@ def read_line(sock: socket.socket, limit: int, seconds: float) -> dict[str, str]
 
 def _unpacked(data: bytes) -> dict[str, str]:
     try:
-        message: Any = json.loads(data)
-    except ValueError:
+        message: Any = json.loads(data.decode(errors="surrogateescape"))
+        encoded(json.dumps(message, ensure_ascii=False))
+    except (ValueError, RecursionError):
         raise WireError("it speaks another language") from None
     if not isinstance(message, dict) or not all(isinstance(it, str) for it in message.values()):
         raise WireError("it speaks another language")
@@ -155,7 +165,7 @@ def keep_alive(sock: socket.socket) -> None:
 def _connected(host: str, port: int) -> socket.socket:
     try:
         return socket.create_connection((host, port), timeout=CONNECT_SECONDS)
-    except socket.gaierror:
+    except (socket.gaierror, UnicodeError):
         raise WireError("its name does not resolve") from None
     except ConnectionRefusedError:
         raise WireError("refuses the connection") from None

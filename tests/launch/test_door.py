@@ -1,13 +1,15 @@
 """The door of a worker: whom it lets in, what it runs, and when it closes."""
 
+import os
 import signal
 import socket
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 
-from _trainingjob_launch import wire
+from _trainingjob_launch import children, door, visitor, wire
 from launch.given import KEY, PATIENCE, Pods, until
 
 
@@ -96,7 +98,8 @@ def test_the_signature_covers_what_is_asked_for(pods: Pods, changed: str) -> Non
 
 def test_a_pod_of_another_attempt_is_not_commanded(pods: Pods) -> None:
     pods.open_door(TRAININGJOB_ATTEMPT="2")
-    ran = pods.run("ssh", "127.0.0.10", "true", TRAININGJOB_LAUNCH_SECONDS="0")
+    elsewhere = {"TRAININGJOB_HOSTFILE": str(pods.folder / "elsewhere" / "hostfile")}
+    ran = pods.run("ssh", "127.0.0.10", "true", **elsewhere)
     assert (ran.returncode, "it belongs to attempt 2" in ran.stderr) == (255, True)
 
 
@@ -144,6 +147,52 @@ def test_a_line_has_so_many_seconds_however_it_drips() -> None:
         theirs.sendall(b"{")
         with pytest.raises(wire.WireError, match="no answer"):
             wire.read_line(ours, wire.MAX_LINE, 0.2)
+
+
+@pytest.mark.parametrize(
+    "line", [b"[" * 100_000 + b"\n", b'{"mac": "\\ud800"}\n'], ids=["deep", "half a letter"]
+)
+def test_what_no_program_of_ours_says_is_another_language(line: bytes) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(line)
+        with pytest.raises(wire.WireError, match="another language"):
+            wire.read_line(ours, wire.MAX_LINE, PATIENCE)
+
+
+def test_a_command_may_have_bytes_that_are_no_text(pods: Pods) -> None:
+    pods.open_door()
+    ran = pods.run("ssh", "127.0.0.10", os.fsdecode(b"printf '\xff' | od -An -tx1"))
+    assert (ran.stdout, ran.returncode) == (" ff\n", 0)
+
+
+def no_thread(_: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")
+
+
+def test_with_no_room_for_a_thread_the_door_stays_open(
+    pods: Pods, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = door.Door(pods.group)
+    monkeypatch.setattr(threading.Thread, "start", no_thread)
+    with socket.create_server(("127.0.0.1", pods.port)) as listener:
+        for _ in range(door.MAX_STRANGERS + 1):
+            with pods.visit() as sock:
+                mine.accept(listener)
+                assert sock.recv(1) == b""
+    assert capsys.readouterr().err == "door: no room for another thread\n"
+
+
+def test_what_nobody_could_listen_to_is_ended(pods: Pods, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = children.Children()
+    started: list[subprocess.Popen[bytes]] = []
+    monkeypatch.setattr(threading.Thread, "start", no_thread)
+    start = own.start
+    monkeypatch.setattr(own, "start", lambda *args: started.append(start(*args)) or started[0])
+    ours, theirs = socket.socketpair()
+    with ours, theirs, pytest.raises(OSError, match="no room"):
+        visitor.run("sleep 60", pods.group, own, visitor.Answer(ours))
+    assert os.waitpid(started[0].pid, 0)[1] == signal.SIGKILL
 
 
 def test_who_hangs_up_leaves_it_running(pods: Pods, tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """The master's part: whom it waits for, how long, and what becomes of the launcher."""
 
+import os
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -89,6 +91,15 @@ def test_signals_go_on_to_the_launcher(pods: Pods, tmp_path: Path, number: signa
     until((tmp_path / "begun").exists)
     master.send_signal(number)
     assert master.wait(PATIENCE) == 9
+
+
+def test_a_signal_does_not_take_in_the_launchers_end() -> None:
+    with subprocess.Popen(["true"]) as process:
+        stat = Path(f"/proc/{process.pid}/stat")
+        until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "Z")
+        launch.tell(process, signal.SIGUSR1)
+        assert os.waitpid(process.pid, 0)[1] == 0
+        launch.tell(process, signal.SIGUSR1)
 
 
 def test_ranks_are_told_to_stop_before_their_launcher(pods: Pods, tmp_path: Path) -> None:

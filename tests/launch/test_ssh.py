@@ -4,8 +4,8 @@ import socket
 
 import pytest
 
-from _trainingjob_launch import ssh
-from launch.given import Pods
+from _trainingjob_launch import ssh, wire
+from launch.given import KEY, Pods
 
 
 @pytest.mark.parametrize(
@@ -69,6 +69,28 @@ def test_a_workers_short_name_is_enough(pods: Pods) -> None:
     assert own.full("mnist-worker-12") == "mnist-worker-12.mnist.lab.svc.cluster.local"
     for other in ("mnist-worker-", "mnist-master", "10.0.0.1", "mnist-worker-1.mnist"):
         assert own.full(other) == other
+
+
+@pytest.mark.parametrize(
+    "mine", [{"MASTER_PORT": "1"}, {"LOCAL_WORLD_SIZE": "x"}, {"MASTER_ADDR": "elsewhere"}]
+)
+def test_what_a_program_makes_of_its_variables_is_no_concern_of_ours(
+    pods: Pods, mine: dict[str, str]
+) -> None:
+    pods.open_door()
+    ran = pods.run("ssh", "127.0.0.10", "echo fine", **mine)
+    assert (ran.stdout, ran.stderr) == ("fine\n", "")
+    assert KEY not in (pods.lists / "group.json").read_bytes()
+
+
+def test_a_name_that_can_be_none_does_not_resolve(
+    pods: Pods, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ssh, "_TRY_SECONDS", 0.0)
+    own = pods.group._replace(worker="a..%d")
+    with pytest.raises(wire.WireError, match="does not resolve"):
+        wire.dial(own, "a..0", wire.HELLO)
+    assert ssh.main(own, ["a..0", "true"]) == 255
 
 
 def test_outside_of_a_job_it_says_so(pods: Pods) -> None:

@@ -49,6 +49,27 @@ def test_a_workers_command_is_the_door(rank: int) -> None:
     assert "args" not in main
 
 
+def test_what_looks_for_the_command_does_not_look_for_a_door() -> None:
+    probes = {key: {"exec": {}} for key in ("livenessProbe", "readinessProbe", "startupProbe")}
+    lifecycle = {"postStart": {"exec": {}}, "preStop": {"exec": {}}}
+    wanted = template(**probes, lifecycle=lifecycle)
+    master, worker = (spec_of(rank, wanted)["containers"][0] for rank in (0, 1))
+    assert probes.items() <= master.items()
+    assert master["lifecycle"] == lifecycle
+    assert not probes.keys() & worker.keys()
+    assert worker["lifecycle"] == {"preStop": {"exec": {}}}
+
+
+@pytest.mark.parametrize(("framework", "gone"), [("MPI", ["mnist-worker-1"]), ("PyTorch", [])])
+def test_no_door_outlives_its_job(framework: str, gone: list[str]) -> None:
+    """It would wait for a launcher for ever; what has ended is kept."""
+    there = seen(ended(0, 3), ended(1, 0), a_pod(2))
+    spec = {"framework": framework, "cleanPodPolicy": "None", "maxRestarts": 0}
+    decision = decided(there, status=created(), **spec)
+    assert decision.status.phase is Phase.FAILED
+    assert [ref.name for ref in decision.delete] == gone
+
+
 def test_the_programs_and_the_key_are_in_the_training_container_alone() -> None:
     wanted = template({"initContainers": [{"name": "fetch", "image": "m"}]})
     wanted["spec"]["containers"].insert(0, {"name": "sidecar", "image": "m", "command": ["x"]})
@@ -249,6 +270,7 @@ def test_unreachable_workers_cost_nothing() -> None:
         pytest.param(0, 75, "sorry", {}, id="a program's own"),
         pytest.param(0, 1, WORDS, {}, id="another code"),
         pytest.param(1, 75, WORDS, {}, id="a worker"),
+        pytest.param(0, 75, "launch: could not reach the database", {}, id="other words"),
         pytest.param(0, 75, f"{WORDS}\nmore", {}, id="not the last words"),
         pytest.param(0, 75, WORDS, {"framework": "PyTorch"}, id="nobody launches"),
     ],

@@ -130,6 +130,8 @@ def _finished(job: TrainingJob, seen: Observed, now: datetime) -> Decision:
 
 def _cleaned(job: TrainingJob, seen: Observed) -> tuple[PodRef, ...]:
     match job.spec.clean_pod_policy:
+        case CleanPodPolicy.NONE if launch.on(job):
+            return _refs(pod for pod in seen.pods if pod.rank and pod.running)  # only doors
         case CleanPodPolicy.NONE:
             return ()
         case CleanPodPolicy.ALL:

@@ -5,6 +5,7 @@ The master's command runs as it stands once every worker listens; a worker's com
 
 import hashlib
 import hmac
+import re
 from base64 import b64encode
 
 from trainingjobs import frameworks
@@ -21,9 +22,11 @@ KEY = "key"
 _PROGRAM = 0o555
 _READABLE = 0o444
 """Whatever user the container runs as: all that runs in it is the job's own."""
+_OF_THE_COMMAND = frozenset({"args", "livenessProbe", "readinessProbe", "startupProbe"})
+"""What a door has nothing to do with."""
 _UNREACHABLE_CODE = 75
 """Of the master's program that waits for the workers."""
-_LAST_WORDS = "launch: could not reach "
+_LAST_WORDS = re.compile(r"launch: could not reach \d+ of \d+ workers: .+; a NetworkPolicy has to")
 """How its last line begins then: a program of the user's may end with that code as well."""
 
 
@@ -55,7 +58,7 @@ def unreachable(job: TrainingJob, failure: Failure) -> bool:
     """True when the master gave up waiting for its workers: no program of the user's ran."""
     last = failure.message.rstrip().rpartition("\n")[2]
     waited = failure.rank == names.MASTER_RANK and failure.exit_code == _UNREACHABLE_CODE
-    return on(job) and waited and last.startswith(_LAST_WORDS)
+    return on(job) and waited and _LAST_WORDS.match(last) is not None
 
 
 def files(site: Site) -> dict[str, str]:
@@ -111,8 +114,16 @@ def _programmed(container: Manifest, rank: int) -> Manifest:
         own = container.get("command")
         whole = ["python3", f"{FOLDER}/launch", "--", *own] if isinstance(own, list) else own
         return {**mounted, "command": whole}
-    kept = {name: value for name, value in mounted.items() if name != "args"}
-    return {**kept, "command": ["python3", f"{FOLDER}/door"]}
+    kept = {name: value for name, value in mounted.items() if name not in _OF_THE_COMMAND}
+    return {**kept, **_at_the_end(container), "command": ["python3", f"{FOLDER}/door"]}
+
+
+def _at_the_end(container: Manifest) -> Manifest:
+    """What a container says of its life, without what looks for the command once it began."""
+    own = container.get("lifecycle")
+    if not isinstance(own, dict):
+        return {}
+    return {"lifecycle": {name: value for name, value in own.items() if name != "postStart"}}
 
 
 def _volume(job: TrainingJob, site: Site) -> Manifest:
