@@ -145,3 +145,74 @@ def test_a_small_text_of_a_large_document_is_refused() -> None:
     laughs = "\n".join(f"  {line}" for line in lines)
     done = stream.convert([("a", JOB.replace("spec:\n  pytorch", f"spec:\n{laughs}\n  pytorch"))])
     assert done.words == ("PyTorchJob/one: not converted: more than 100000 values in one document",)
+
+
+def test_lists_of_one_kind_and_lists_in_lists() -> None:
+    job = yaml.safe_load(JOB)
+    api, kind = job.pop("apiVersion"), job.pop("kind")
+    inner = {"apiVersion": api, "kind": f"{kind}List", "items": [job]}
+    listed = {"apiVersion": "v1", "kind": "List", "items": [inner]}
+    done = stream.convert([("a", documents.write(listed))])
+    assert [item["kind"] for item in yaml.safe_load_all(done.manifests)] == ["TrainingJob"]
+
+
+@pytest.mark.parametrize(
+    ("item", "why"),
+    [
+        ("\n".join(["l0: &l0 [x,x,x,x,x,x,x,x,x]"]
+                   + [f"l{n}: &l{n} [" + f"*l{n - 1}," * 9 + "]" for n in range(1, 11)]),
+         "more than 200000 values"),
+        ("a: &a {b: *a}", "more than 60 levels"),
+    ],
+)  # fmt: skip
+def test_an_item_that_grows_without_end_is_refused(item: str, why: str) -> None:
+    lines = item.replace("\n", "\n  ")
+    with pytest.raises(NotConvertible, match=why):
+        documents.read(f"kind: List\nitems:\n- {lines}\n")
+    with pytest.raises(NotConvertible, match="more than 60 levels"):
+        documents.read("&a\nkind: List\nitems: [*a]\n")
+
+
+TRAINJOB = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: tune, namespace: lab}
+spec:
+  runtimeRef: {name: own, kind: KIND}
+  trainer: {image: "registry.example/one:1"}
+"""
+RUNTIME = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainingRuntime
+metadata: {name: own, namespace: lab}
+spec: &spec
+  mlPolicy: {numNodes: 3, torch: {}}
+  template:
+    spec:
+      replicatedJobs:
+      - name: node
+        template: {spec: {template: {spec: {containers: [{name: node, image: i}]}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "namespace", "size"),
+    [
+        ("TrainingRuntime", "lab", 3),
+        ("TrainingRuntime", "other", 1),
+        ("ClusterTrainingRuntime", "lab", 1),
+    ],
+)
+def test_a_runtime_is_the_one_of_its_kind_and_namespace(
+    kind: str, namespace: str, size: int
+) -> None:
+    runtime = RUNTIME.replace("namespace: lab", f"namespace: {namespace}")
+    done = stream.convert([("a", f"{runtime}---\n{TRAINJOB.replace('KIND', kind)}")])
+    *_, job = yaml.safe_load_all(done.manifests)
+    assert job["spec"]["PARALLEL_INSTANCES"] == size
+
+
+def test_a_runtime_without_an_end_is_refused() -> None:
+    endless = RUNTIME.replace("image: i}", "image: i, resources: {limits: *spec}}")
+    done = stream.convert([("a", f"{endless}---\n{TRAINJOB.replace('KIND', 'TrainingRuntime')}")])
+    assert done.words == ("TrainJob/tune: not converted: more than 60 levels in one document",)

@@ -1,20 +1,17 @@
 """One document in, one TrainingJob out, with notes; or the document as it was; or why not."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import chain, islice
-from math import isfinite
 from types import MappingProxyType
 from typing import Any
 
 from trainingjobs.convert import jobset, mpi, replicas, traces, trainjob, volcano
+from trainingjobs.convert.bounds import bounded
 from trainingjobs.convert.group import Group, manifest
 from trainingjobs.convert.source import NotConvertible, Note, Source
 from trainingjobs.convert.trainjob import Runtimes
 from trainingjobs.model.spec import Manifest
 
-MAX_DEPTH = 60
-MAX_NODES = 100_000
 _KUBEFLOW = "kubeflow.org"
 _TRAINER = "trainer.kubeflow.org"
 _NOT_SERVED = frozenset({"XGBoostJob", "PaddleJob", "MXJob", "OptimizationJob"})
@@ -63,7 +60,7 @@ def convert(document: Any, runtimes: Runtimes = MappingProxyType({})) -> Result:
 
     Args:
         document: as parsed.
-        runtimes: the manifests of Kubeflow's runtimes by name, as far as they are known.
+        runtimes: the manifests of Kubeflow's runtimes, as far as they are known.
     """
     api, kind = identity(document)
     maker = _maker(api, kind)
@@ -88,36 +85,6 @@ def identity(document: Any) -> tuple[str, str]:
     """The apiVersion and the kind, empty where it has none."""
     found = document if isinstance(document, Mapping) else {}
     return str(found.get("apiVersion") or ""), str(found.get("kind") or "")
-
-
-def bounded(document: Any) -> None:
-    """Refuse what is too deep, too large or no JSON, however small its text is."""
-    room = MAX_NODES
-    level = [document]
-    for _ in range(MAX_DEPTH):
-        room -= len(level)
-        if room < 0:
-            raise NotConvertible(f"more than {MAX_NODES} values in one document")
-        level = list(islice(chain.from_iterable(map(_children, level)), room + 1))
-        if not level:
-            return
-    raise NotConvertible(f"more than {MAX_DEPTH} levels in one document")
-
-
-def _children(value: Any) -> Collection[Any]:
-    if isinstance(value, Mapping):
-        if not all(isinstance(name, str) for name in value):
-            raise NotConvertible("the name of a field must be text: put it in quotes")
-        return value.values()
-    if isinstance(value, list):
-        return value
-    if value is None or isinstance(value, str | int) or _finite(value):
-        return ()
-    raise NotConvertible(f"{type(value).__name__} is nothing that JSON knows")
-
-
-def _finite(value: Any) -> bool:
-    return isinstance(value, float) and isfinite(value)
 
 
 def _maker(api: str, kind: str) -> _Maker | None:

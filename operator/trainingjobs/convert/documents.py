@@ -10,12 +10,16 @@ from typing import Any
 
 import yaml
 
+from trainingjobs.convert.bounds import bounded
 from trainingjobs.convert.source import NotConvertible
 
 MAX_CHARACTERS = 2_000_000
 MAX_DOCUMENTS = 1000
 _MAX_ALIASES = 100
 _MAX_FIELDS = 2000
+_MAX_LISTED = 200_000
+"""Values in all items of a List."""
+_LIST = "List"
 _TAG = "tag:yaml.org,2002:"
 _OTHERWISE = (f"{_TAG}timestamp", f"{_TAG}int", f"{_TAG}float")
 """What YAML 1.1 reads otherwise than kubectl does: 12:30 as a number, 1e3 as text."""
@@ -115,12 +119,31 @@ def _documents(loader: _Loader, text: str) -> Iterator[Document]:
 
 
 def _items(value: Any, text: str) -> Iterator[Document]:
-    items = value.get("items") if isinstance(value, dict) and value.get("kind") == "List" else None
-    if isinstance(items, list):
-        for item in items:
+    if _is_list(value):
+        bounded(value, _MAX_LISTED)
+        for item in _listed(value):
             yield Document(item, write(item))
     elif value is not None:
         yield Document(value, text)
+
+
+def _is_list(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and str(value.get("kind")).endswith(_LIST)
+        and isinstance(value.get("items"), list)
+    )
+
+
+def _listed(value: Any) -> Iterator[Any]:
+    """The items, also of lists in lists; a list of one kind says it for all of them."""
+    kind = value["kind"].removesuffix(_LIST)
+    inherited = {"apiVersion": value.get("apiVersion"), "kind": kind} if kind else {}
+    for item in value["items"]:
+        if _is_list(item):
+            yield from _listed(item)
+        else:
+            yield inherited | item if isinstance(item, dict) else item
 
 
 def _own_text(node: yaml.Node, text: str) -> str:

@@ -56,6 +56,11 @@ class Source:
         """Fields that nobody has taken yet."""
         return tuple(self._fields)
 
+    def peek(self, name: str, field: str) -> Any:
+        """A field of a mapping that somebody else takes; None where it is absent."""
+        found = self._fields.get(name)
+        return found.get(field) if isinstance(found, Mapping) else None
+
     def take(self, name: str) -> Any:
         """The field's value as it is, None where it is absent."""
         return self._fields.pop(name, None)

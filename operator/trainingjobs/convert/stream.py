@@ -35,9 +35,9 @@ def convert(texts: Sequence[tuple[str, str]]) -> Done:
         except NotConvertible as error:
             words.append(f"{name}: {error}")
     runtimes = {
-        str(document.value.get("metadata", {}).get("name")): document.value
+        trainjob.key(kind, document.value["metadata"]): document.value
         for document in found
-        if _is_runtime(document)
+        if (kind := _runtime(document))
     }
     refused = bool(words)
     parts: list[str] = []
@@ -49,9 +49,11 @@ def convert(texts: Sequence[tuple[str, str]]) -> Done:
     return Done("---\n".join(parts), tuple(words), refused)
 
 
-def _is_runtime(document: Document) -> bool:
+def _runtime(document: Document) -> str:
+    """The kind of a runtime of Kubeflow's; empty for all else."""
     _, kind = core.identity(document.value)
-    return kind in trainjob.RUNTIMES and isinstance(document.value.get("metadata"), dict)
+    there = kind in trainjob.RUNTIMES and isinstance(document.value.get("metadata"), dict)
+    return kind if there else ""
 
 
 def _said(document: Document, result: core.Result) -> Iterable[str]:

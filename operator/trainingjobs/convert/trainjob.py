@@ -5,13 +5,16 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from trainingjobs.convert import jobset, pods, policy, variables
+from trainingjobs.convert.bounds import bounded
 from trainingjobs.convert.group import Group
 from trainingjobs.convert.source import Source
 from trainingjobs.model.spec import MAX_INSTANCES, Framework, Manifest
 
-RUNTIMES = frozenset({"TrainingRuntime", "ClusterTrainingRuntime"})
-Runtimes = Mapping[str, Manifest]
-"""Runtimes by name."""
+_CLUSTER = "ClusterTrainingRuntime"
+RUNTIMES = frozenset({"TrainingRuntime", _CLUSTER})
+Key = tuple[str, str, str]
+Runtimes = Mapping[Key, Manifest]
+"""Runtimes by kind, namespace and name."""
 _FRAMEWORKS: Mapping[str, Framework] = MappingProxyType(
     {
         "torch": Framework.PYTORCH,
@@ -49,13 +52,20 @@ class Base:
     framework: Framework | None
 
 
+def key(kind: str, metadata: Manifest) -> Key:
+    """What tells a runtime from all others; one of the cluster has no namespace."""
+    namespace = "" if kind == _CLUSTER else str(metadata.get("namespace") or "")
+    return kind, namespace, str(metadata.get("name"))
+
+
 def group(job: Source, runtimes: Runtimes) -> Group:
     """The group that the job describes."""
     spec = job.child("spec")
     reference = spec.child("runtimeRef")
-    name = reference.text("name") or ""
+    named = {"name": reference.text("name") or "", "namespace": job.peek("metadata", "namespace")}
+    wanted_key = key(reference.text("kind") or _CLUSTER, named)
     trainer = spec.child("trainer")
-    base = _base(spec, name, runtimes)
+    base = _base(spec, wanted_key, runtimes)
     nodes = trainer.number("numNodes", least=1, most=MAX_INSTANCES)
     wanted = trainer.take("numProcPerNode")
     processes = policy.processes(trainer, "numProcPerNode", wanted) or base.processes
@@ -77,8 +87,9 @@ def group(job: Source, runtimes: Runtimes) -> Group:
     )
 
 
-def _base(spec: Source, name: str, runtimes: Runtimes) -> Base:
-    if name not in runtimes:
+def _base(spec: Source, wanted: Key, runtimes: Runtimes) -> Base:
+    name = wanted[-1]
+    if wanted not in runtimes:
         spec.note(
             "runtimeRef",
             f"what the runtime {name} adds was not seen",
@@ -86,7 +97,8 @@ def _base(spec: Source, name: str, runtimes: Runtimes) -> Base:
         )
         found = next((kind for word, kind in _FRAMEWORKS.items() if word in name), None)
         return Base({"spec": {"containers": [{"name": "trainer"}]}}, None, None, found)
-    runtime = Source(runtimes[name], f"runtime {name}", spec.notes)
+    bounded(runtimes[wanted])
+    runtime = Source(runtimes[wanted], f"runtime {name}", spec.notes)
     found_spec = runtime.child("spec")
     base = _of_runtime(found_spec)
     found_spec.told(_RUNTIME_TOLD)
