@@ -216,3 +216,35 @@ def test_a_runtime_without_an_end_is_refused() -> None:
     endless = RUNTIME.replace("image: i}", "image: i, resources: {limits: *spec}}")
     done = stream.convert([("a", f"{endless}---\n{TRAINJOB.replace('KIND', 'TrainingRuntime')}")])
     assert done.words == ("TrainJob/tune: not converted: more than 60 levels in one document",)
+
+
+@pytest.mark.parametrize(
+    ("said", "number"),
+    [
+        ("command: [torchrun, --nproc_per_node=4, train.py]", 4),
+        ("command: [torchrun, --nproc-per-node, '8', train.py]", 8),
+        ("args: ['exec torchrun --nproc-per-node 2 train.py']", 2),
+        ("env: [{name: PET_NPROC_PER_NODE, value: '4'}]", 4),
+        ("env: [{name: LOCAL_WORLD_SIZE, value: '2'}]", 2),
+        ("command: [torchrun, --nproc_per_node=gpu, train.py]", None),
+        ("command: [torchrun, --nproc_per_node=0, train.py]", None),
+        ("command: [torchrun, --nproc_per_node=4, --nproc_per_node=2]", None),
+    ],
+)
+def test_the_processes_that_torchrun_starts_are_the_instances(
+    said: str, number: int | None
+) -> None:
+    done = stream.convert([("a", JOB.replace("pytorch, image", f"pytorch, {said}, image"))])
+    spec = yaml.safe_load(done.manifests)["spec"]
+    assert spec.get("processesPerInstance") == number
+    words = "\n".join(done.words)
+    assert ("was taken from what the pods run" in words) == (number is not None)
+    assert ("set spec.processesPerInstance: N, then leave it out" in words) == (number is None)
+
+
+def test_the_processes_that_the_job_says_stay() -> None:
+    said = JOB.replace("spec:\n  py", "spec:\n  nprocPerNode: '2'\n  py")
+    text = said.replace("pytorch, image", "pytorch, args: [--nproc_per_node=4], image")
+    done = stream.convert([("a", text)])
+    assert yaml.safe_load(done.manifests)["spec"]["processesPerInstance"] == 2
+    assert "leave it out: torchrun needs none" in done.words[-1]

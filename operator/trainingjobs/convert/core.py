@@ -1,18 +1,19 @@
 """One document in, one TrainingJob out, with notes; or the document as it was; or why not."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from trainingjobs.convert import jobset, mpi, replicas, traces, trainjob, volcano
+from trainingjobs.convert import jobset, mpi, policy, replicas, traces, trainjob, volcano
 from trainingjobs.convert.bounds import bounded
 from trainingjobs.convert.group import Group, manifest
 from trainingjobs.convert.source import NotConvertible, Note, Source
 from trainingjobs.convert.trainjob import Runtimes
-from trainingjobs.model.spec import Manifest
+from trainingjobs.model.spec import Framework, Manifest
 
 _KUBEFLOW = "kubeflow.org"
+_PROCESSES = "processesPerInstance"
 _TRAINER = "trainer.kubeflow.org"
 _NOT_SERVED = frozenset({"XGBoostJob", "PaddleJob", "MXJob", "OptimizationJob"})
 
@@ -71,14 +72,30 @@ def convert(document: Any, runtimes: Runtimes = MappingProxyType({})) -> Result:
     try:
         bounded(document)
         job = Source(document, "", notes)
-        done = manifest(job, maker(job, runtimes))
+        done = manifest(job, _counted(job, document, maker(job, runtimes)))
     except NotConvertible as error:
         return Refused(str(error))
     name = str(done["metadata"].get("name", ""))
+    counted = _PROCESSES in done["spec"]
     for part in ("template", "masterTemplate"):
         template = done["spec"].get(part)
-        notes += traces.notes(template, name, f"spec.{part}") if template else []
+        if template:
+            notes += traces.notes(template, name, f"spec.{part}", counted=counted)
     return Converted(done, tuple(dict.fromkeys(notes)))
+
+
+def _counted(job: Source, document: Any, group: Group) -> Group:
+    """The group with as many processes as its commands start, where the job does not say it."""
+    if group.framework is not Framework.PYTORCH or _PROCESSES in group.fields:
+        return group
+    found = traces.processes([document, group.template, group.master]) & set(policy.PROCESSES)
+    if len(found) != 1:
+        return group
+    (number,) = found
+    job.note(
+        f"spec.{_PROCESSES}", f"{number} was taken from what the pods run", "see that it is so"
+    )
+    return replace(group, fields={**group.fields, _PROCESSES: number})
 
 
 def identity(document: Any) -> tuple[str, str]:

@@ -27,6 +27,9 @@ _OPTIONS = re.compile(
     r"--(?:nnodes|nproc[-_]per[-_]node|node[-_]rank|master[-_](?:addr|port)|rdzv[-_]\w+)\b"
 )
 """Of torchrun; they win over the environment."""
+_PROCESSES = re.compile(r"--nproc[-_]per[-_]node(?:=|\s+)(\d+)(?![\w.])", re.ASCII)
+_DIGITS = 4
+_COUNTS = ("PET_NPROC_PER_NODE", "LOCAL_WORLD_SIZE")
 _HINTS: Sequence[tuple[Framework, tuple[str, ...]]] = (
     (Framework.MPI, ("mpirun", "mpiexec", "horovodrun")),
     (Framework.JAX, ("jax", "COORDINATOR_ADDRESS")),
@@ -35,13 +38,14 @@ _HINTS: Sequence[tuple[Framework, tuple[str, ...]]] = (
 )
 
 
-def notes(template: Manifest, job_name: str, path: str) -> list[Note]:
+def notes(template: Manifest, job_name: str, path: str, *, counted: bool) -> list[Note]:
     """What the containers of a template say of things that are not there.
 
     Args:
         template: the foreign one, or the converted one.
         job_name: the foreign job's name, with which its pods' names begin.
         path: where the template is.
+        counted: whether the job says how many processes an instance has.
     """
     pods = re.compile(rf"\b{re.escape(job_name)}-[a-z0-9-]*\d\b") if job_name else None
     found: dict[tuple[str, str], str] = {}
@@ -50,16 +54,37 @@ def notes(template: Manifest, job_name: str, path: str) -> list[Note]:
             found[where, match] = "use MASTER_ADDR, or TRAININGJOB_WORKER_ADDR for a worker"
         found |= {(where, word): do for word, do in _WORLD.items() if word in text}
     absent = [Note(where, f"there is no {word} here", do) for (where, word), do in found.items()]
-    return absent + _options(template, path)
+    return absent + _options(template, path, counted=counted)
 
 
-def _options(template: Manifest, path: str) -> list[Note]:
+def _options(template: Manifest, path: str, *, counted: bool) -> list[Note]:
     """Options that say of the group what the operator knows better."""
     return [
-        Note(where, f"{option} wins over the operator's PET_*", "leave it out: torchrun needs none")
+        Note(
+            where,
+            f"{option} wins over the operator's PET_*",
+            "leave it out: torchrun needs none"
+            if counted or "nproc" not in option
+            else "set spec.processesPerInstance: N, then leave it out",
+        )
         for where, text in _texts(template, path)
         for option in dict.fromkeys(_OPTIONS.findall(text))
     ]
+
+
+def processes(document: Any) -> set[int]:
+    """How many processes in each instance the commands and variables in a document tell of."""
+    if isinstance(document, list):
+        return set().union(*map(processes, document))
+    if not isinstance(document, Mapping):
+        return set()
+    items = [document.get(part) for part in ("command", "args")]
+    words = " ".join(str(word) for item in items if isinstance(item, list) for word in item)
+    found = {int(number) for number in _PROCESSES.findall(words) if len(number) <= _DIGITS}
+    value = str(document.get("value") or "")
+    if document.get("name") in _COUNTS and value.isascii() and value.isdigit():
+        found |= {int(value)} if len(value) <= _DIGITS else set()
+    return found.union(*map(processes, document.values()))
 
 
 def framework(*sources: Any) -> Framework | None:

@@ -11,6 +11,9 @@ _MAX_NAME = 1024
 _FOREIGN = ("completion-index", "training.kubeflow.org/", "jobset.sigs.k8s.io/", "volcano.sh/")
 """What pods of other operators are labelled with, and ours are not."""
 
+_COUNTS = ("PET_NPROC_PER_NODE", "LOCAL_WORLD_SIZE")
+_COUNTED = "it comes from spec.processesPerInstance: see that N stands there"
+
 
 def converted(container: Source) -> list[Manifest]:
     """The container's variables without those that the operator sets."""
@@ -23,7 +26,8 @@ def converted(container: Source) -> list[Manifest]:
         name = variable["name"]
         if name in RESERVED:
             was = f" (it was {variable['value']!r})" if "value" in variable else ""
-            container.note(f"env.{name}", f"the operator sets it{was}", "read it as before")
+            do = _COUNTED if name in _COUNTS else "read it as before"
+            container.note(f"env.{name}", f"the operator sets it{was}", do)
             continue
         if name in kept:
             container.note(f"env.{name}", "it is set twice", "the last of them was kept")
