@@ -1,6 +1,8 @@
 """The command line: files or the standard input, exit codes, which stream says what."""
 
 import io
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,3 +49,34 @@ def test_a_file_that_cannot_be_read(
         file.write_bytes(content)
     assert main([str(file)]) == 2
     assert capsys.readouterr().err
+
+
+def _run(redirected: str, text: str = JOB) -> subprocess.CompletedProcess[str]:
+    command = f"'{sys.executable}' -m trainingjobs.convert - {redirected}"
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command],
+        input=text, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_a_closed_input_and_a_reader_that_has_gone_leave_no_trace() -> None:
+    done = _run("<&-")
+    assert (done.returncode, done.stderr) == (2, "the standard input is closed\n")
+    command = [sys.executable, "-m", "trainingjobs.convert", "-"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as gone:
+        assert gone.stdin
+        assert gone.stdout
+        assert gone.stderr
+        gone.stdout.close()
+        gone.stdin.write(JOB)
+        gone.stdin.close()
+        assert gone.stderr.read() == ""
+    assert gone.returncode == 1
+
+
+def test_escape_codes_in_names_are_not_sent_to_the_terminal() -> None:
+    done = _run("", JOB.replace("one}", '"\\e[31m"}').replace("Master", "Boss"))
+    assert done.returncode == 1
+    assert "\x1b" not in done.stderr
+    assert "x1b[31m" in done.stderr

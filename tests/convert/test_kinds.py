@@ -224,3 +224,14 @@ def test_of_two_single_pods_the_one_that_is_called_so_leads() -> None:
     spec = spec_of(document)
     assert spec["masterTemplate"]["spec"]["containers"][0]["command"] == ["./lead"]
     assert (spec["PARALLEL_INSTANCES"], spec["successPolicy"]) == (2, "Master")
+
+
+def test_a_runtime_that_was_not_seen_is_known_by_its_name() -> None:
+    named = "spec.runtimeRef.name"
+    torch = sample("trainjob.yaml", **{named: "torch-distributed"})
+    del torch["spec"]["trainer"]["numProcPerNode"]
+    assert spec_of(torch)["processesPerInstance"] == "auto"
+    other = convert(sample("trainjob.yaml", **{named: "ours"}))
+    assert isinstance(other, Converted)
+    assert any(note.why == "PyTorch was taken" for note in other.notes)
+    assert isinstance(convert(sample("trainjob.yaml", **{named: "xgboost-distributed"})), Refused)

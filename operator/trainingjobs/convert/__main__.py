@@ -7,6 +7,7 @@ carried over is said on the standard error. Documents that are no training jobs 
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from trainingjobs.convert import stream
@@ -25,8 +26,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"{error}\n")
         return _BAD_USE
     done = stream.convert(texts)
-    sys.stdout.write(done.manifests)
-    sys.stderr.write("".join(f"{line}\n" for line in done.words))
+    lines = (line if line.isprintable() else repr(line) for line in done.words)
+    sys.stderr.write("".join(f"{line}\n" for line in lines))
+    try:
+        sys.stdout.write(done.manifests)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        with suppress(BrokenPipeError):
+            sys.stdout.close()
+        return 1
     return 1 if done.refused else 0
 
 
@@ -34,6 +42,8 @@ def _read(name: str) -> str:
     """One character more than may be, so that too much is seen as such."""
     limit = stream.MAX_CHARACTERS + 1
     if name == "-":
+        if sys.stdin is None:
+            raise OSError("the standard input is closed")
         return sys.stdin.read(limit)
     with Path(name).open(encoding="utf-8") as file:
         return file.read(limit)

@@ -96,7 +96,12 @@ def _base(spec: Source, wanted: Key, runtimes: Runtimes) -> Base:
             "give its manifest in the same input, or write it into spec.template",
         )
         found = next((kind for word, kind in _FRAMEWORKS.items() if word in name), None)
-        return Base({"spec": {"containers": [{"name": "trainer"}]}}, None, None, found)
+        if "xgboost" in name:
+            raise spec.refusal("runtimeRef", "XGBoost has no place here: no such framework")
+        if found is None:
+            spec.note("runtimeRef", "PyTorch was taken", "set spec.framework if it is another")
+        each = "auto" if found is Framework.PYTORCH else None
+        return Base({"spec": {"containers": [{"name": "trainer"}]}}, None, each, found)
     bounded(runtimes[wanted])
     runtime = Source(runtimes[wanted], f"runtime {name}", spec.notes)
     found_spec = runtime.child("spec")
