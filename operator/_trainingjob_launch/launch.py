@@ -6,6 +6,7 @@ sentence of its own: no program has failed then, and the operator charges nothin
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
-from typing import Mapping, Sequence
+from typing import Callable, Mapping, Sequence
 
 from _trainingjob_launch import children, group, ranks, wire
 from _trainingjob_launch.group import Group
@@ -57,22 +58,63 @@ def patience(environ: Mapping[str, str]) -> float:
 
 def gather(own: Group, seconds: float) -> dict[str, str]:
     """Wait until all workers answer; those that did not in time, and why."""
-    due, tell = time.monotonic() + seconds, time.monotonic() + 1
-    missing = asked(own, own.workers, wire.HELLO)
-    while missing and time.monotonic() < due:
-        if time.monotonic() >= tell:
-            tell = time.monotonic() + _TELL_SECONDS
-            _log(f"waits for {sentence(own, missing)}")
+    due, roll = time.monotonic() + seconds, Roll(own)
+    left = own.workers
+    while True:
+        asked(own, left, wire.HELLO, due, roll.hear)
+        left = list(roll.missing)
+        if not left or time.monotonic() >= due:
+            return roll.missing
         time.sleep(_PAUSE)
-        missing = asked(own, list(missing), wire.HELLO)
-    return missing
 
 
-def asked(own: Group, hosts: Sequence[str], purpose: str) -> dict[str, str]:
-    """Those of these hosts that did not answer, and why."""
+class Roll:
+    """Who is missing, and says so from time to time: a round may take minutes."""
+
+    def __init__(self, own: Group) -> None:
+        self.missing: dict[str, str] = {}
+        self._own = own
+        self._tell = time.monotonic() + 1
+
+    def hear(self, host: str, why: str) -> None:
+        """What came of asking a host."""
+        if why:
+            self.missing[host] = why
+        else:
+            self.missing.pop(host, None)
+        if self.missing and time.monotonic() >= self._tell:
+            self._tell = time.monotonic() + _TELL_SECONDS
+            _log(f"waits for {sentence(self._own, self.missing)}")
+
+
+def asked(
+    own: Group,
+    hosts: Sequence[str],
+    purpose: str,
+    due: float = math.inf,
+    hear: Callable[[str, str], None] = lambda *_: None,
+) -> dict[str, str]:
+    """Those of these hosts that did not answer, and why.
+
+    Args:
+        own: the group.
+        hosts: whom to ask; the first ones always are.
+        purpose: what to ask for.
+        due: when to ask no others.
+        hear: is told what came of each.
+    """
+
+    def answer(place: int, host: str) -> str:
+        late = place >= _AT_ONCE and time.monotonic() >= due
+        return "there was no time to ask" if late else _answer(own, host, purpose)
+
+    missing = {}
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        answers = list(pool.map(lambda host: _answer(own, host, purpose), hosts))
-    return {host: why for host, why in zip(hosts, answers) if why}
+        for host, why in zip(hosts, pool.map(answer, range(len(hosts)), hosts)):
+            hear(host, why)
+            if why:
+                missing[host] = why
+    return missing
 
 
 def _answer(own: Group, host: str, purpose: str) -> str:

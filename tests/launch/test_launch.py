@@ -3,11 +3,12 @@
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
-from _trainingjob_launch import launch
+from _trainingjob_launch import launch, wire
 from launch.given import KEY, PATIENCE, Pods, until
 
 
@@ -47,6 +48,39 @@ def test_it_gives_up_with_a_code_and_a_sentence_of_its_own(
     last = ran.stderr.splitlines()[-1]
     assert last.startswith(f"launch: could not reach 2 of 2 workers: {why}")
     assert "NetworkPolicy" in last
+
+
+@pytest.fixture
+def deaf(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Workers that take their time and do not answer; who was asked."""
+    hosts: list[str] = []
+
+    def ask(_own: object, host: str, _purpose: str) -> None:
+        hosts.append(host)
+        time.sleep(0.4)
+        raise wire.WireError("no answer")
+
+    monkeypatch.setattr(wire, "ask", ask)
+    return hosts
+
+
+def test_its_patience_ends_within_a_round(pods: Pods, deaf: list[str]) -> None:
+    own = pods.group._replace(size=1001)
+    missing = launch.gather(own, 0.6)
+    assert len(deaf) <= 3 * 32
+    assert len(missing) == 1000
+    assert missing[own.workers[0]] == "no answer"
+    assert missing[own.workers[-1]] == "there was no time to ask"
+
+
+@pytest.mark.usefixtures("deaf")
+def test_it_tells_in_the_first_round_who_is_missing(
+    pods: Pods, capsys: pytest.CaptureFixture[str]
+) -> None:
+    launch.gather(pods.group._replace(size=161), 0)
+    assert capsys.readouterr().err == ""
+    launch.gather(pods.group._replace(size=161), 1.4)
+    assert capsys.readouterr().err.startswith("launch: waits for ")
 
 
 def test_a_worker_with_another_key_is_named(pods: Pods) -> None:
