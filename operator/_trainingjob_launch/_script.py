@@ -5,7 +5,12 @@
 import os
 import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+_PATH = {os.path.abspath(it) for it in os.environ.get("PYTHONPATH", "").split(os.pathsep)}
+# the user's modules come last here: one of them may have the name of one that we need
+sys.path.sort(key=lambda it: os.path.abspath(it) in _PATH)
+
+_OWN = os.path.dirname(os.path.abspath(__file__))
+HERE = os.path.dirname(_OWN) if os.path.basename(_OWN) == "bin" else _OWN
 sys.path.insert(0, HERE)
 
 from _trainingjob_launch.main import main  # noqa: E402  (it lies beside this file in the pods)

@@ -39,6 +39,11 @@ class Group(NamedTuple):
         """The full names of all instances, the master first."""
         return [self.master, *self.workers]
 
+    @property
+    def bin(self) -> str:
+        """What is on the path of all that is started here."""
+        return os.path.join(self.here, "bin")
+
     def full(self, host: str) -> str:
         """The full name of a worker that a launcher calls by its short one."""
         before, _, after = self.worker.partition("%d")
@@ -117,4 +122,4 @@ def _write_hosts(own: Group) -> None:
 def environment(own: Group) -> Mapping[str, str]:
     """The environment of what is started here: it finds our ssh first."""
     path = os.environ.get("PATH", os.defpath)
-    return {**os.environ, "PATH": f"{own.here}{os.pathsep}{path}"}
+    return {**os.environ, "PATH": f"{own.bin}{os.pathsep}{path}"}

@@ -6,7 +6,9 @@ one is. The exit code is the command's, or 255 where the door was not reached, a
 
 from __future__ import annotations
 
+import ipaddress
 import os
+import shutil
 import socket
 import sys
 import time
@@ -24,11 +26,15 @@ _PAUSE = 0.5
 def main(own: Group, arguments: list[str]) -> int:
     """Run a command on a host."""
     host, command = parsed(arguments)
+    if host and not command and not (_is_here(own, host) or _is_of(own, host)):
+        return _other(own, host, arguments)
     if not host or not command:
         print("ssh: a host and a command are needed: there are no shells here", file=sys.stderr)
         return _FAILED
     if _is_here(own, host):
         return _run_here(own, command)
+    if not _is_of(own, host):
+        return _other(own, host, arguments)
     try:
         return _relay(_reached(own, own.full(host), command))
     except (OSError, wire.WireError) as error:
@@ -72,6 +78,30 @@ def _is_here(own: Group, host: str) -> bool:
     return bool(mine & _addresses(own.full(host)))
 
 
+def _is_of(own: Group, host: str) -> bool:
+    """True for the group's own hosts, by their names, or by an address."""
+    full = own.full(host)
+    if any(name == full or name.startswith(f"{full}.") for name in own.hosts):
+        return True
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return any(host in _addresses(name) for name in own.hosts)
+
+
+def _other(own: Group, host: str, arguments: list[str]) -> int:
+    """Leave it to the image's own ssh, which git and others mean."""
+    mine = {os.path.realpath(folder) for folder in (own.here, own.bin)}
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    path = os.pathsep.join(it for it in folders if os.path.realpath(it) not in mine)
+    found = shutil.which("ssh", path=path)
+    if found is not None:
+        os.execv(found, [found, *arguments])  # noqa: S606
+    print(f"ssh: {host} is no host of this job, and the image has no ssh", file=sys.stderr)
+    return _FAILED
+
+
 def _addresses(host: str) -> set[str]:
     try:
         return {str(found[4][0]) for found in socket.getaddrinfo(host, None)}
@@ -103,7 +133,7 @@ def _relay(sock: socket.socket) -> int:
             if kind == wire.EXIT:
                 return int(data)
             if kind == wire.NO:
-                raise wire.WireError(data.decode(errors="replace"))
+                raise wire.WireError(wire.plain(data.decode(errors="replace")))
             stream = sys.stdout if kind == wire.OUT else sys.stderr
             stream.buffer.write(data)
             stream.flush()

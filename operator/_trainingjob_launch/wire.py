@@ -22,6 +22,7 @@ MAX_LINE = 262_144
 """Linux lets an argument be half as long."""
 MAX_FRAME = 65_536
 CONNECT_SECONDS = 5.0
+_QUOTED = 100
 ANSWER_SECONDS = 10.0
 _HEAD = struct.Struct(">cI")
 _ALIVE = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 6))
@@ -134,7 +135,7 @@ def dial(own: Group, host: str, purpose: str, command: str = "") -> socket.socke
 
 def _nonce(own: Group, challenge: dict[str, str]) -> str:
     if challenge.get("attempt") != own.attempt:
-        raise WireError(f"it belongs to attempt {challenge.get('attempt')}")
+        raise WireError(f"it belongs to attempt {plain(challenge.get('attempt', ''))}")
     return challenge.get("nonce", "")
 
 
@@ -150,7 +151,12 @@ def ask(own: Group, host: str, purpose: str) -> None:
         except OSError as error:
             raise WireError(f"it hung up: {error.strerror or error}") from None
     if answer[0] != EXIT:
-        raise WireError(answer[1].decode(errors="replace"))
+        raise WireError(plain(answer[1].decode(errors="replace")))
+
+
+def plain(text: str) -> str:
+    """What somebody else says, as it may stand in a line of ours."""
+    return "".join(it if it.isprintable() else "?" for it in text[:_QUOTED])
 
 
 def keep_alive(sock: socket.socket) -> None:

@@ -51,7 +51,7 @@ def test_a_signal_is_an_exit_code_as_in_a_shell(pods: Pods) -> None:
 def test_commands_have_the_doors_environment_and_find_our_ssh(pods: Pods) -> None:
     pods.open_door(OF_THE_WORKER="here")
     ran = pods.run("ssh", "127.0.0.10", "echo $OF_THE_WORKER; command -v ssh")
-    assert ran.stdout == f"here\n{pods.here}/ssh\n"
+    assert ran.stdout == f"here\n{pods.here}/bin/ssh\n"
 
 
 def test_standard_input_is_empty(pods: Pods) -> None:

@@ -1,5 +1,6 @@
 """What stands in ssh's place takes a launcher's command line as ssh would."""
 
+import os
 import socket
 
 import pytest
@@ -91,6 +92,55 @@ def test_a_name_that_can_be_none_does_not_resolve(
     with pytest.raises(wire.WireError, match="does not resolve"):
         wire.dial(own, "a..0", wire.HELLO)
     assert ssh.main(own, ["a..0", "true"]) == 255
+
+
+def stranger(pods: Pods) -> str:
+    """A path with another ssh on it, behind ours."""
+    folder = pods.folder / "usr"
+    folder.mkdir()
+    (folder / "ssh").write_text('#!/bin/sh\necho another: "$@"\nexit 6\n')
+    (folder / "ssh").chmod(0o755)
+    return os.pathsep.join([str(pods.here / "bin"), str(pods.here), str(folder), "/usr/bin:/bin"])
+
+
+def test_other_hosts_are_left_to_the_images_own_ssh(pods: Pods) -> None:
+    """As of `git fetch` over ssh."""
+    line = ("-p", "22", "git@git.invalid", "git-upload-pack 'a b'")
+    ran = pods.run("bin/ssh", *line, PATH=stranger(pods))
+    assert (ran.stdout, ran.returncode) == (f"another: {' '.join(line)}\n", 6)
+
+
+def test_without_one_they_fail_at_once_with_a_sentence(pods: Pods) -> None:
+    ran = pods.run("ssh", "git@git.invalid", "true", PATH=str(pods.here / "bin"))
+    assert (ran.returncode, ran.stderr) == (
+        255,
+        "ssh: git.invalid is no host of this job, and the image has no ssh\n",
+    )
+
+
+def test_the_path_has_the_programs_that_others_look_for(pods: Pods) -> None:
+    found = pods.run("ssh", "localhost", "command -v ssh; command -v hosts; command -v door")
+    assert found.stdout.splitlines()[:2] == [f"{pods.here}/bin/{it}" for it in ("ssh", "hosts")]
+    assert len(found.stdout.splitlines()) == 2
+
+
+def test_modules_of_the_users_do_not_stand_before_those_that_we_need(pods: Pods) -> None:
+    mine = pods.folder / "mine"
+    mine.mkdir()
+    for name in ("hmac", "secrets", "ipaddress"):
+        (mine / f"{name}.py").write_text("raise SystemExit('not this one')\n")
+    pods.open_door(PYTHONPATH=str(mine))
+    ran = pods.run("ssh", "127.0.0.10", "echo $PYTHONPATH", PYTHONPATH=str(mine))
+    assert (ran.stdout, ran.stderr) == (f"{mine}\n", "")
+
+
+@pytest.mark.parametrize("attempt", ["2\x1b[2J\n3", "2" * 5000])
+def test_what_a_stranger_says_is_quoted_in_part(pods: Pods, attempt: str) -> None:
+    pods.open_door(TRAININGJOB_ATTEMPT=attempt)
+    with pytest.raises(wire.WireError, match="it belongs to attempt 2") as error:
+        wire.dial(pods.group, "127.0.0.10", wire.HELLO)
+    assert str(error.value).isprintable()
+    assert len(str(error.value)) < 130
 
 
 def test_outside_of_a_job_it_says_so(pods: Pods) -> None:

@@ -15,8 +15,8 @@ PUBLIC = "trainingjob"
 """What users import: behind all else on the path, for a module of theirs may have that name."""
 LAUNCHER = "_trainingjob_launch"
 """What starts MPI's processes."""
-PROGRAMS = ("door", "launch", "ssh", "hosts")
-"""One file under four names, each a program on the path of the pods."""
+PROGRAMS = ("door", "launch", "ssh", "hosts", "bin/ssh", "bin/hosts")
+"""One file under the name of each program; those in `bin` are on the path of the pods."""
 _SCRIPT = "_script.py"
 _SECRET_BYTES = 32
 _START = "_sitecustomize.py"
