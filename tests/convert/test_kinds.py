@@ -235,3 +235,19 @@ def test_a_runtime_that_was_not_seen_is_known_by_its_name() -> None:
     assert isinstance(other, Converted)
     assert any(note.why == "PyTorch was taken" for note in other.notes)
     assert isinstance(convert(sample("trainjob.yaml", **{named: "xgboost-distributed"})), Refused)
+
+
+def test_a_task_called_mpimaster_leads() -> None:
+    job = sample("volcano-mpi.yaml")
+    tasks = job["spec"]["tasks"]
+    for task, name in zip(tasks, ("mpiworker", "mpimaster"), strict=True):
+        task |= {"name": name, "replicas": 1, "policies": []}
+    tasks[1]["template"]["spec"]["containers"][0]["command"] = ["mpirun", "leads"]
+    (trainer, *_) = spec_of(job)["template"]["spec"]["containers"]
+    assert trainer["command"] == ["mpirun", "leads"]
+
+
+def test_volcanos_plugins_are_told_beside_one_of_a_framework() -> None:
+    result = convert(sample("volcano.yaml", **{"spec.plugins": {"pytorch": [], "svc": []}}))
+    assert isinstance(result, Converted)
+    assert any(note.path == "spec.plugins.svc" for note in result.notes)

@@ -9,7 +9,7 @@ from trainingjobs.convert.pods import Pod
 from trainingjobs.convert.source import BY_HAND, Source
 from trainingjobs.model.spec import MAX_INSTANCES, Framework, Manifest
 
-LEADERS = ("leader", "master", "driver", "launcher", "coordinator", "head", "chief")
+LEADERS = ("leader", "master", "driver", "launcher", "coordinator", "head", "chief", "mpimaster")
 _MOST_KINDS = 2
 _TOGETHER = ("all pods start together", "let the script wait for what it needs")
 _TOLD = {

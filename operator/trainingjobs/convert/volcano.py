@@ -128,8 +128,7 @@ def _plugins(plugins: Source) -> tuple[Framework | None, Manifest]:
     arguments = plugins.take(found) if found else None
     for name in (name for name in _PLUGIN_TOLD if name in plugins.names()):
         plugins.take(name)
-        if found is None:
-            plugins.note(name, *_PLUGIN_TOLD[name])
+        plugins.note(name, *_PLUGIN_TOLD[name])
     plugins.close()
     if found is None:
         return None, {}
