@@ -47,7 +47,7 @@ def notes(template: Manifest, job_name: str, path: str, *, counted: bool) -> lis
         path: where the template is.
         counted: whether the job says how many processes an instance has.
     """
-    pods = re.compile(rf"\b{re.escape(job_name)}-[a-z0-9-]*\d\b") if job_name else None
+    pods = re.compile(rf"\b{re.escape(job_name)}-[a-z0-9-]{{0,63}}\d\b") if job_name else None
     found: dict[tuple[str, str], str] = {}
     for where, text in _texts(template, path):
         for match in pods.findall(text) if pods else ():
