@@ -6,7 +6,16 @@ order they came; and `look_again` is the next moment at which time alone could c
 
 from datetime import datetime, timedelta
 
-from trainingjobs.diagnosis import data, leaving, ranks, registered, replicas, stall, wrapper
+from trainingjobs.diagnosis import (
+    data,
+    leaving,
+    ranks,
+    registered,
+    replicas,
+    stages,
+    stall,
+    wrapper,
+)
 from trainingjobs.diagnosis.headway import headway
 from trainingjobs.diagnosis.outcome import Outcome
 from trainingjobs.diagnosis.ranks import Group
@@ -64,11 +73,15 @@ def diagnose(job: TrainingJob, seen: Observed, now: datetime) -> Diagnosis:
 def _look_again(group: Group, answers: tuple[Outcome, ...]) -> datetime | None:
     """The next moment at which somebody's patience ends, or a report is overdue.
 
-    Also that of a rank which is gone: another process may speak for it from then on.
+    Also that of one whose pod has ended: another process may speak for its rank from then on.
     """
     moments = [moment for answer in answers for moment in answer.moments]
-    moments += [speaker.overdue for speaker in group.speakers]
-    moments += [overdue(speaker.entry) for speaker in group.speakers if speaker.gone]
+    moments += [speaker.overdue for speaker in group.vocal]
+    moments += [
+        overdue(speaker.entry)
+        for speaker in group.speakers
+        if speaker.gone and not stages.gone(speaker.report)
+    ]
     part = partial_until(group)
     moments += [part] if part else []
     return min([moment for moment in moments if moment > group.now], default=None)
