@@ -251,3 +251,62 @@ def test_volcanos_plugins_are_told_beside_one_of_a_framework() -> None:
     result = convert(sample("volcano.yaml", **{"spec.plugins": {"pytorch": [], "svc": []}}))
     assert isinstance(result, Converted)
     assert any(note.path == "spec.plugins.svc" for note in result.notes)
+
+
+def test_the_task_that_volcanos_plugin_names_leads() -> None:
+    job = sample("volcano-mpi.yaml", **{"spec.plugins": {"mpi": ["--master=boss", "--port=2222"]}})
+    tasks = job["spec"]["tasks"]
+    for task, name in zip(tasks, ("hands", "boss"), strict=True):
+        task |= {"name": name, "replicas": 1, "policies": []}
+    tasks[1]["template"]["spec"]["containers"][0]["command"] = ["mpirun", "leads"]
+    (trainer, *_) = spec_of(job)["template"]["spec"]["containers"]
+    assert trainer["command"] == ["mpirun", "leads"]
+
+
+def test_the_task_that_ends_the_job_leads() -> None:
+    job = sample("volcano-mpi.yaml")
+    first, second = job["spec"]["tasks"]
+    first |= {"name": "hands", "replicas": 1, "policies": []}
+    ends = {"event": "TaskCompleted", "action": "CompleteJob"}
+    second |= {"name": "boss", "replicas": 1, "policies": [ends]}
+    second["template"]["spec"]["containers"][0]["command"] = ["mpirun", "leads"]
+    (trainer, *_) = spec_of(job)["template"]["spec"]["containers"]
+    assert trainer["command"] == ["mpirun", "leads"]
+
+
+@pytest.mark.parametrize("word", ["${MPI_HOST}", "$(VC_WORKER_HOSTS)", "$VC_BOSS_NUM"])
+def test_what_volcano_would_have_set_is_told(word: str) -> None:
+    job = sample("volcano.yaml")
+    (container, *_) = job["spec"]["tasks"][0]["template"]["spec"]["containers"]
+    container["command"] = ["run", "--host", word]
+    result = convert(job)
+    assert isinstance(result, Converted)
+    assert any(f"there is no {word.strip('${}()')} here" in note.why for note in result.notes)
+
+
+def _mpi_runtime(command: list[str]) -> Any:
+    def replicated(name: str, **container: Any) -> dict[str, Any]:
+        pod = {"spec": {"containers": [{"name": "node", "image": "i", **container}]}}
+        return {"name": name, "template": {"spec": {"template": pod}}}
+
+    sshd = {"command": ["/usr/sbin/sshd"], "args": ["-De", "-f", "/home/u/.sshd_config"]}
+    jobs = [replicated("launcher", command=command), replicated("node", **sshd)]
+    mpi = {"numProcPerNode": 2, "mpiImplementation": "OpenMPI", "runLauncherAsNode": True}
+    spec = {"mlPolicy": {"numNodes": 2, "mpi": mpi}, "template": {"spec": {"replicatedJobs": jobs}}}
+    return {"kind": "ClusterTrainingRuntime", "metadata": {"name": "ours"}, "spec": spec}
+
+
+@pytest.mark.parametrize("own", [None, ["mpirun", "python", "own.py"]])
+def test_of_a_runtime_with_a_launcher_its_command_is_run_and_not_sshd(own: Any) -> None:
+    job = sample("trainjob.yaml", **{"spec.runtimeRef": {"name": "ours"}})
+    job["spec"]["trainer"] = {"command": own} if own else {}
+    runtime = _mpi_runtime(["mpirun", "python", "theirs.py"])
+    result = convert(job, {("ClusterTrainingRuntime", "", "ours"): runtime})
+    assert isinstance(result, Converted), result
+    assert faults(result.manifest) == []
+    spec = result.manifest["spec"]
+    (trainer,) = spec["template"]["spec"]["containers"]
+    assert trainer["command"] == (own or ["mpirun", "python", "theirs.py"])
+    assert "args" not in trainer
+    assert (spec["framework"], spec["PARALLEL_INSTANCES"]) == ("MPI", 2)
+    assert spec["processesPerInstance"] == 2

@@ -81,18 +81,21 @@ def parts(spec: Source, names: tuple[str, ...] = ()) -> list[Part]:
     return there
 
 
-def led(spec: Source, found: list[Part], field: str) -> tuple[Part | None, Part]:
+def led(
+    spec: Source, found: list[Part], field: str, first: str | None = None
+) -> tuple[Part | None, Part]:
     """The leader, if there is one, and the pods that are all alike.
 
     Args:
         spec: where they are.
         found: all kinds of pods.
         field: of the spec, that has them.
+        first: what the leader is called, where that is said.
     """
     if len(found) == 1:
         return None, found[0]
     single = [item for item in found if item.count == 1]
-    single.sort(key=lambda item: item.name not in LEADERS)
+    single.sort(key=lambda item: (item.name != first, item.name not in LEADERS))
     if len(found) > _MOST_KINDS or not single:
         kinds = ", ".join(f"{item.name} ({item.count})" for item in found)
         raise spec.refusal(field, f"a group is one leader and pods that are alike, and not {kinds}")

@@ -27,6 +27,11 @@ _OPTIONS = re.compile(
     r"--(?:nnodes|nproc[-_]per[-_]node|node[-_]rank|master[-_](?:addr|port)|rdzv[-_]\w+)\b"
 )
 """Of torchrun; they win over the environment."""
+_VOLCANO = re.compile(r"\b(?:MPI_HOST|V[CK]_[A-Z0-9_]{1,63}_(?:HOSTS|NUM))\b")
+_ADDRESSES = (
+    "mpirun finds its hosts by itself; others take PARALLEL_INSTANCES addresses from MASTER_ADDR "
+    "and TRAININGJOB_WORKER_ADDR"
+)
 _PROCESSES = re.compile(r"--nproc[-_]per[-_]node(?:=|\s+)(\d+)(?![\w.])", re.ASCII)
 _DIGITS = 4
 _COUNTS = ("PET_NPROC_PER_NODE", "LOCAL_WORLD_SIZE")
@@ -53,6 +58,7 @@ def notes(template: Manifest, job_name: str, path: str, *, counted: bool) -> lis
         for match in pods.findall(text) if pods else ():
             found[where, match] = "use MASTER_ADDR, or TRAININGJOB_WORKER_ADDR for a worker"
         found |= {(where, word): do for word, do in _WORLD.items() if word in text}
+        found |= {(where, word): _ADDRESSES for word in _VOLCANO.findall(text)}
     absent = [Note(where, f"there is no {word} here", do) for (where, word), do in found.items()]
     return absent + _options(template, path, counted=counted)
 

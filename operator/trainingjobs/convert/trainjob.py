@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from trainingjobs.convert import jobset, pods, policy, variables
+from trainingjobs.convert import jobset, mpi, pods, policy, variables
 from trainingjobs.convert.bounds import bounded
 from trainingjobs.convert.group import Group
 from trainingjobs.convert.source import Source
 from trainingjobs.model.spec import MAX_INSTANCES, Framework, Manifest
 
+_LAUNCHER = "launcher"
 _CLUSTER = "ClusterTrainingRuntime"
 RUNTIMES = frozenset({"TrainingRuntime", _CLUSTER})
 Key = tuple[str, str, str]
@@ -33,6 +34,11 @@ _TOLD = {
     ),
     **dict.fromkeys(("runtimePatches", "podTemplateOverrides", "podSpecOverrides"), _IN_TEMPLATE),
     **dict.fromkeys(("labels", "annotations"), _IN_TEMPLATE),
+}
+_MPI_TOLD = {
+    "runLauncherAsNode": ("the first instance runs the launcher and ranks", "see docs/mpi.md"),
+    "mpiImplementation": ("Open MPI, MPICH and Intel MPI all know their hosts", "leave it out"),
+    "sshAuthMountPath": ("there is no ssh: the operator starts the ranks", "leave it out"),
 }
 _RUNTIME_TOLD = {
     "podGroupPolicy": (
@@ -117,6 +123,8 @@ def _of_runtime(spec: Source) -> Base:
     kinds = [name for name in policies.names() if name in _FRAMEWORKS]
     own = policies.child(kinds[0]) if kinds else policies.child("torch")
     processes = policy.processes(own, "numProcPerNode", own.take("numProcPerNode"))
+    framework = _FRAMEWORKS[kinds[0]] if kinds else None
+    own.told(_MPI_TOLD if framework is Framework.MPI else {})
     own.close()
     policies.close()
     template = spec.child("template")
@@ -124,8 +132,10 @@ def _of_runtime(spec: Source) -> Base:
     inner = template.child("spec")
     found = jobset.parts(inner, ("node",))
     node = next((item for item in found if item.name == "node"), found[-1])
+    launcher = next((it for it in found if it.name == _LAUNCHER and it is not node), None)
+    leads = launcher if framework is Framework.MPI else None
     for item in found:
-        if item is not node:
+        if item not in (node, leads):
             inner.note(
                 f"replicatedJobs.{item.name}",
                 "the pods called node train, and no others run",
@@ -133,8 +143,8 @@ def _of_runtime(spec: Source) -> Base:
             )
     inner.close()
     template.close()
-    framework = _FRAMEWORKS[kinds[0]] if kinds else None
-    return Base(node.pod.template, nodes or node.count, processes, framework)
+    pod = mpi.launched(leads.source, leads.pod, node.pod) if leads else node.pod.template
+    return Base(pod, nodes or node.count, processes, framework)
 
 
 def _trained(template: Manifest, trainer: Source) -> Manifest:
@@ -142,12 +152,17 @@ def _trained(template: Manifest, trainer: Source) -> Manifest:
     pod = pods.Pod(template)
     said = {name: trainer.take(name) for name in ("image", "command", "args")}
     new: Manifest = {name: value for name, value in said.items() if value}
+    if said["command"] and not said["args"] and pod.main.get("args"):
+        why = "the runtime's args belong to its own command"
+        trainer.note("command", why, "write them into spec.template")
+        new["args"] = None
     resources = trainer.child("resourcesPerNode").rest()
     own = variables.converted(trainer)
     named = {item["name"] for item in own}
     env = [*(item for item in pod.main.get("env") or [] if item["name"] not in named), *own]
     more = {"env": env} if env else {}
-    main = {**pod.main, **new, **({"resources": resources} if resources else {}), **more}
+    both = {**pod.main, **new, **({"resources": resources} if resources else {}), **more}
+    main = {name: value for name, value in both.items() if value is not None}
     if not main.get("image"):
         raise trainer.refusal(
             "image",

@@ -15,6 +15,7 @@ _PLUGINS: Mapping[str, Framework] = MappingProxyType(
     {"pytorch": Framework.PYTORCH, "tensorflow": Framework.TENSORFLOW, "mpi": Framework.MPI}
 )
 _PORT = re.compile(r"--port=(\d{4,5})", re.ASCII)
+_LEADER = re.compile(r"--(?:master|chief)=(.+)")
 _NAMES = ("worker", "master", "ps", "trainer", "mpi", "mpimaster", "mpiworker", "pytorch")
 _TOLD_OF_TASK = {
     "minAvailable": ("the group is placed as a whole", "see spec.elastic.minInstances"),
@@ -41,11 +42,11 @@ _PODS = {"PodFailed", "PodEvicted", "TaskFailed", "*"}
 def group(job: Source) -> Group:
     """The group that the job describes."""
     spec = job.child("spec")
-    framework, told_port = _plugins(spec.child("plugins"))
+    framework, words = _plugins(spec.child("plugins"))
     found, master_ends = _tasks(spec)
-    leader, rest = _led(spec, found)
+    leader, rest = _led(spec, found, _leader(words) or next(iter(sorted(master_ends)), None))
     fields = {
-        **told_port,
+        **_port(words),
         **policy.present({"maxRestarts": spec.number("maxRetry", most=policy.MAX_RESTARTS)}),
         **_policies(spec),
         **({"successPolicy": "Master"} if leader and leader.name in master_ends else {}),
@@ -123,18 +124,25 @@ def _volumes(spec: Source) -> tuple[list[Manifest], list[Manifest]]:
     return volumes, mounts
 
 
-def _plugins(plugins: Source) -> tuple[Framework | None, Manifest]:
+def _plugins(plugins: Source) -> tuple[Framework | None, list[str]]:
+    """The framework whose plugin is there, and what that plugin is told."""
     found = next((name for name in plugins.names() if name in _PLUGINS), None)
     arguments = plugins.take(found) if found else None
     for name in (name for name in _PLUGIN_TOLD if name in plugins.names()):
         plugins.take(name)
         plugins.note(name, *_PLUGIN_TOLD[name])
     plugins.close()
-    if found is None:
-        return None, {}
     words = [str(item) for item in arguments] if isinstance(arguments, list) else []
+    return (_PLUGINS[found], words) if found else (None, [])
+
+
+def _port(words: list[str]) -> Manifest:
     ports = [int(it[1]) for it in map(_PORT.fullmatch, words) if it and int(it[1]) in pods.PORTS]
-    return _PLUGINS[found], {"port": ports[0]} if ports else {}
+    return {"port": ports[0]} if ports else {}
+
+
+def _leader(words: list[str]) -> str | None:
+    return next((found[1] for found in map(_LEADER.fullmatch, words) if found), None)
 
 
 def _tasks(spec: Source) -> tuple[list[Part], set[str]]:
@@ -155,10 +163,10 @@ def _tasks(spec: Source) -> tuple[list[Part], set[str]]:
     return there, ends
 
 
-def _led(spec: Source, found: list[Part]) -> tuple[Part | None, Part]:
+def _led(spec: Source, found: list[Part], first: str | None) -> tuple[Part | None, Part]:
     if any(part.name == "ps" for part in found):
         raise spec.refusal("tasks", "parameter servers have no place in a group of equals")
-    return jobset.led(spec, found, "tasks")
+    return jobset.led(spec, found, "tasks", first)
 
 
 def _completes(task: Source) -> bool:
