@@ -27,7 +27,8 @@ def test_files_and_the_standard_input(
     ]
     assert err == (
         "PyTorchJob/one: spec.pytorchReplicaSpecs.Master.template.spec.containers[0].env.RANK: "
-        "the operator sets it; read it as before\n"
+        "it is not a template's to set; read it as before with framework PyTorch; TensorFlow has "
+        "TF_CONFIG, JAX and MPI names of their own\n"
     )
 
 

@@ -12,6 +12,11 @@ _FOREIGN = ("completion-index", "training.kubeflow.org/", "jobset.sigs.k8s.io/",
 """What pods of other operators are labelled with, and ours are not."""
 
 _COUNTS = ("PET_NPROC_PER_NODE", "LOCAL_WORLD_SIZE")
+_OWN = ("TF_CONFIG", "JAX_")
+_READ = "read it as before"
+_READ_WHERE = (
+    f"{_READ} with framework PyTorch; TensorFlow has TF_CONFIG, JAX and MPI names of their own"
+)
 _COUNTED = "it comes from spec.processesPerInstance: see that N stands there"
 
 
@@ -26,13 +31,18 @@ def converted(container: Source) -> list[Manifest]:
         name = variable["name"]
         if name in RESERVED:
             was = f" (it was {variable['value']!r})" if "value" in variable else ""
-            do = _COUNTED if name in _COUNTS else "read it as before"
-            container.note(f"env.{name}", f"the operator sets it{was}", do)
+            container.note(f"env.{name}", f"it is not a template's to set{was}", _instead(name))
             continue
         if name in kept:
             container.note(f"env.{name}", "it is set twice", "the last of them was kept")
         kept[name] = variable
     return list(kept.values())
+
+
+def _instead(name: str) -> str:
+    if name in _COUNTS:
+        return _COUNTED
+    return _READ if name.startswith(_OWN) else _READ_WHERE
 
 
 def _variable(item: Source) -> Manifest:
