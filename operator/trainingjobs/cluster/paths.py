@@ -74,12 +74,15 @@ def collection(manifest: Mapping[str, Any]) -> str:
     namespace = manifest["metadata"]["namespace"]
     if manifest["kind"] == gang.KIND:
         return pod_groups(Gang(manifest["apiVersion"]), namespace)
-    if manifest["kind"] in _UNLISTED:
-        return _UNLISTED[manifest["kind"]](namespace)
-    return {"Pod": pods, "Service": services}[manifest["kind"]](namespace)
+    return _COLLECTIONS[manifest["kind"]](namespace)
 
 
-_UNLISTED: Mapping[str, Callable[[str], str]] = {"ConfigMap": config_maps, "Secret": secrets}
+_COLLECTIONS: Mapping[str, Callable[[str], str]] = {
+    "Pod": pods,
+    "Service": services,
+    "ConfigMap": config_maps,
+    "Secret": secrets,
+}
 
 
 def target(path: str) -> Target:

@@ -34,7 +34,7 @@ _ADDRESSES = (
 )
 _PROCESSES = re.compile(r"--nproc[-_]per[-_]node(?:=|\s+)(\d+)(?![\w.])", re.ASCII)
 _DIGITS = 4
-_COUNTS = ("PET_NPROC_PER_NODE", "LOCAL_WORLD_SIZE")
+COUNTS = ("PET_NPROC_PER_NODE", "LOCAL_WORLD_SIZE")
 _HINTS: Sequence[tuple[Framework, tuple[str, ...]]] = (
     (Framework.MPI, ("mpirun", "mpiexec", "horovodrun")),
     (Framework.JAX, ("jax", "COORDINATOR_ADDRESS")),
@@ -88,7 +88,7 @@ def processes(document: Any) -> set[int]:
     words = " ".join(str(word) for item in items if isinstance(item, list) for word in item)
     found = {int(number) for number in _PROCESSES.findall(words) if len(number) <= _DIGITS}
     value = str(document.get("value") or "")
-    if document.get("name") in _COUNTS and value.isascii() and value.isdigit():
+    if document.get("name") in COUNTS and value.isascii() and value.isdigit():
         found |= {int(value)} if len(value) <= _DIGITS else set()
     return found.union(*map(processes, document.values()))
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from trainingjobs.convert.source import Source
+from trainingjobs.convert.traces import COUNTS
 from trainingjobs.model.reserved import RESERVED
 from trainingjobs.model.spec import Manifest
 
@@ -11,7 +12,6 @@ _MAX_NAME = 1024
 _FOREIGN = ("completion-index", "training.kubeflow.org/", "jobset.sigs.k8s.io/", "volcano.sh/")
 """What pods of other operators are labelled with, and ours are not."""
 
-_COUNTS = ("PET_NPROC_PER_NODE", "LOCAL_WORLD_SIZE")
 _OWN = ("TF_CONFIG", "JAX_")
 _READ = "read it as before"
 _READ_WHERE = (
@@ -40,7 +40,7 @@ def converted(container: Source) -> list[Manifest]:
 
 
 def _instead(name: str) -> str:
-    if name in _COUNTS:
+    if name in COUNTS:
         return _COUNTED
     return _READ if name.startswith(_OWN) else _READ_WHERE
 

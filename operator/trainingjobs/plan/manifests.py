@@ -45,7 +45,7 @@ def pod_group(job: TrainingJob, gang: Gang) -> Manifest:
 def reporter(job: TrainingJob, site: Site) -> Manifest:
     """The files that the job's pods report with."""
     name = names.rollcall(job.name, job.uid, site.digest)
-    return _config_map(job, name, rollcall.files(site))
+    return _fixed(job, "ConfigMap", name, rollcall.files(site))
 
 
 def launching(job: TrainingJob, site: Site) -> tuple[Manifest, ...]:
@@ -53,14 +53,15 @@ def launching(job: TrainingJob, site: Site) -> tuple[Manifest, ...]:
     if not launch.on(job):
         return ()
     programs = names.launcher(job.name, job.uid, site.launcher_digest)
-    return _config_map(job, programs, launch.files(site)), _secret(job, launch.key(job, site))
+    key = _fixed(job, "Secret", names.launch_key(job.name, job.uid), launch.key(job, site))
+    return _fixed(job, "ConfigMap", programs, launch.files(site)), key
 
 
 def stacks(job: TrainingJob, text: str) -> Manifest:
     """Where every rank stood when the current attempt was given up, for those who come later."""
     name = names.stacks(job.name, job.attempt)
     kept = text.encode()[:MAX_STACKS].decode(errors="ignore")
-    return _config_map(job, name, {STACKS_KEY: kept})
+    return _fixed(job, "ConfigMap", name, {STACKS_KEY: kept})
 
 
 def patch(found: ServiceSeen | GroupSeen, wanted: Manifest, fields: Manifest) -> Manifest:
@@ -106,21 +107,11 @@ def pod(job: TrainingJob, rank: int, site: Site, gang: Gang | None = None) -> Ma
     return gangs.marked(plain, gang, names.pod_group(job.name))
 
 
-def _config_map(job: TrainingJob, name: str, data: dict[str, str]) -> Manifest:
+def _fixed(job: TrainingJob, kind: str, name: str, data: dict[str, str]) -> Manifest:
     return {
         "apiVersion": "v1",
-        "kind": "ConfigMap",
+        "kind": kind,
         "metadata": _metadata(job, name),
-        "immutable": True,
-        "data": data,
-    }
-
-
-def _secret(job: TrainingJob, data: dict[str, str]) -> Manifest:
-    return {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": _metadata(job, names.launch_key(job.name, job.uid)),
         "immutable": True,
         "data": data,
     }
