@@ -37,3 +37,13 @@ class Site:
 
 def _digest(files: Mapping[str, str]) -> str:
     return hashlib.sha256(json.dumps(sorted(files.items())).encode()).hexdigest()
+
+
+def flat(files: Mapping[str, str]) -> dict[str, str]:
+    """Files as a ConfigMap holds them: no key has a slash."""
+    return {flat_key(path): text for path, text in files.items()}
+
+
+def flat_key(path: str) -> str:
+    """The key of the file with this path."""
+    return path.replace("/", ".")

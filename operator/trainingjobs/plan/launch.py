@@ -13,7 +13,7 @@ from trainingjobs.frameworks.base import Place
 from trainingjobs.frameworks.mpi import FOLDER
 from trainingjobs.model import containers, names
 from trainingjobs.model.job import TrainingJob
-from trainingjobs.model.site import Site
+from trainingjobs.model.site import Site, flat, flat_key
 from trainingjobs.model.spec import Manifest
 from trainingjobs.model.status import Failure
 
@@ -63,7 +63,7 @@ def unreachable(job: TrainingJob, failure: Failure) -> bool:
 
 def files(site: Site) -> dict[str, str]:
     """The programs as a ConfigMap holds them: no key has a slash."""
-    return {_key(path): text for path, text in site.launcher.items()}
+    return flat(site.launcher)
 
 
 def key(job: TrainingJob, site: Site) -> dict[str, str]:
@@ -130,7 +130,8 @@ def _volume(job: TrainingJob, site: Site) -> Manifest:
     programs = {
         "name": names.launcher(job.name, job.uid, site.launcher_digest),
         "items": [
-            {"key": _key(path), "path": path, "mode": _PROGRAM} for path in sorted(site.launcher)
+            {"key": flat_key(path), "path": path, "mode": _PROGRAM}
+            for path in sorted(site.launcher)
         ],
     }
     secret = {
@@ -152,7 +153,3 @@ def _has_room(template: Manifest) -> bool:
 def _within(path: str) -> bool:
     """True for our folder, and what lies in it."""
     return f"{path.rstrip('/')}/".startswith(f"{FOLDER}/")
-
-
-def _key(path: str) -> str:
-    return path.replace("/", ".")

@@ -10,7 +10,7 @@ from typing import Any
 from trainingjobs.model import containers, labels, names
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.reserved import REPORT_URL, USER_PATH
-from trainingjobs.model.site import Site
+from trainingjobs.model.site import Site, flat, flat_key
 from trainingjobs.model.spec import Manifest, RollCall
 
 VOLUME = "trainingjob-rollcall"
@@ -27,7 +27,7 @@ def on(job: TrainingJob, site: Site) -> bool:
 
 def files(site: Site) -> dict[str, str]:
     """The reporter as a ConfigMap holds it: no key has a slash."""
-    return {_key(path): text for path, text in site.reporter.items()}
+    return flat(site.reporter)
 
 
 def equipped(spec: Manifest, job: TrainingJob, site: Site) -> Manifest:
@@ -71,7 +71,7 @@ def _meets(path: str) -> bool:
 
 
 def _volume(config_map: str, reporter: Mapping[str, str]) -> Manifest:
-    items = [{"key": _key(path), "path": _place(path)} for path in sorted(reporter)]
+    items = [{"key": flat_key(path), "path": _place(path)} for path in sorted(reporter)]
     code = {"name": config_map, "optional": True, "items": items}
     token = {"audience": labels.AUDIENCE, "expirationSeconds": TOKEN_SECONDS, "path": "token"}
     sources = [{"configMap": code}, {"serviceAccountToken": token}]
@@ -81,10 +81,6 @@ def _volume(config_map: str, reporter: Mapping[str, str]) -> Manifest:
 def _place(path: str) -> str:
     """Ours are on PYTHONPATH, before all else; what users import is put behind all else."""
     return path if path.startswith("public/") else f"code/{path}"
-
-
-def _key(path: str) -> str:
-    return path.replace("/", ".")
 
 
 def _reporting(container: Manifest, url: str) -> Manifest:
