@@ -32,12 +32,19 @@ def api() -> FakeApi:
     return api
 
 
+def a_store() -> Store:
+    """One that knows the job."""
+    store = Store(lambda: NOW)
+    store.put_job(a_body())
+    return store
+
+
 def applier(api: Any, store: Store) -> Applier:
     return Applier(api, store, 4)
 
 
 async def test_a_pod_that_still_stands_is_not_taken_for_gone(api: FakeApi) -> None:
-    store = Store(lambda: NOW)
+    store = a_store()
     pod = raw_pod(0, uid="pod-0")
     store.put(pod)
     api.objects[POD] = pod
@@ -47,7 +54,7 @@ async def test_a_pod_that_still_stands_is_not_taken_for_gone(api: FakeApi) -> No
 
 
 async def test_a_pod_that_is_another_by_now_is_gone(api: FakeApi) -> None:
-    store = Store(lambda: NOW)
+    store = a_store()
     store.put(raw_pod(0, uid="pod-0"))
     api.objects[POD] = raw_pod(0, uid="pod-1")
     await applier(api, store).delete(a_job(), [PodRef(name="mnist-master", uid="pod-0")])
@@ -57,11 +64,11 @@ async def test_a_pod_that_is_another_by_now_is_gone(api: FakeApi) -> None:
 async def test_a_job_that_still_stands_is_deleted_later(api: FakeApi) -> None:
     api.objects[paths.job("lab", "mnist")] = a_body()
     with pytest.raises(ApiError, match="try again"):
-        await applier(api, Store(lambda: NOW)).delete_job(a_job())
+        await applier(api, a_store()).delete_job(a_job())
 
 
 async def test_a_pod_group_that_still_stands_is_not_taken_for_gone(api: FakeApi) -> None:
-    store = Store(lambda: NOW)
+    store = a_store()
     store.put(raw_group())
     api.objects[GROUP] = raw_group()
     with pytest.raises(ApiError, match="try again"):
@@ -70,7 +77,7 @@ async def test_a_pod_group_that_still_stands_is_not_taken_for_gone(api: FakeApi)
 
 
 async def test_a_pod_group_that_is_another_by_now_is_gone(api: FakeApi) -> None:
-    store = Store(lambda: NOW)
+    store = a_store()
     store.put(raw_group())
     api.objects[GROUP] = raw_group(uid="group-2")
     await applier(api, store).delete_groups(a_job(), [SEEN])
@@ -104,7 +111,7 @@ def of(store: Store) -> list[str]:
 async def test_a_change_that_is_refused_of_what_still_stands_is_a_problem(
     make: Any, path: str, status: int, reason: str, trouble: Trouble
 ) -> None:
-    store, api, raw = Store(lambda: NOW), FakeApi(), make()
+    store, api, raw = a_store(), FakeApi(), make()
     store.put(raw)
     api.objects[path] = raw
     api.refuse = lambda method, _: ApiError(status, reason, "no") if method == "PATCH" else None
@@ -118,7 +125,7 @@ async def test_a_change_that_is_refused_of_what_still_stands_is_a_problem(
 async def test_a_change_of_what_is_another_by_now_is_none_and_no_problem(
     make: Any, path: str, status: int, reason: str, trouble: Trouble
 ) -> None:
-    store, api, raw = Store(lambda: NOW), FakeApi(), make()
+    store, api, raw = a_store(), FakeApi(), make()
     store.put(raw)
     api.objects[path] = make(uid="a-later-one")
     api.refuse = lambda method, _: ApiError(status, reason, "no") if method == "PATCH" else None
@@ -130,7 +137,7 @@ async def test_a_change_of_what_is_another_by_now_is_none_and_no_problem(
 async def test_a_server_that_cannot_say_whose_it_is_leaves_the_refusal(
     make: Any, path: str
 ) -> None:
-    store, api, raw = Store(lambda: NOW), FakeApi(), make()
+    store, api, raw = a_store(), FakeApi(), make()
     store.put(raw)
     answers = {"PATCH": ApiError(409, "Conflict", "first"), "GET": ApiError(503, "", "then")}
     api.refuse = lambda method, at: answers[method] if at == path else None

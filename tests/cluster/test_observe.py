@@ -75,6 +75,8 @@ async def test_pods_of_a_job_that_is_not_known_wake_nobody(place: Place) -> None
     place.store.drop_job(body)
     await place.sweep("lab")
     assert not place.woken
+    body["metadata"]["resourceVersion"] = "99"
+    place.store.put_job(body)
     assert place.store.pods_of(UID)
 
 

@@ -18,7 +18,17 @@ KEY = ("lab", "mnist")
 
 @pytest.fixture
 def store() -> Store:
-    return Store(lambda: NOW)
+    """One that has heard of the job long ago."""
+    store = Store(lambda: NOW)
+    store.put_job(body(version="1"))
+    return store
+
+
+def body(uid: str = UID, version: str = "10", **metadata: Any) -> Raw:
+    """A job's body of this identity and version."""
+    raw = a_body()
+    raw["metadata"] |= {"uid": uid, "resourceVersion": version, **metadata}
+    return raw
 
 
 @st.composite
@@ -143,6 +153,7 @@ def test_pods_come_by_rank(store: Store) -> None:
 def test_an_end_is_noticed_once() -> None:
     times = iter([at(1), at(2), at(3)])
     store = Store(lambda: next(times))
+    store.put_job(body())
     ended = {"phase": "Failed", "containerStatuses": [container(terminated=terminated(1))]}
     store.put(raw_pod(version="5"))
     store.put(raw_pod(version="6", status=ended))
@@ -182,6 +193,7 @@ def test_a_copy_of_the_service_is_not_the_service(store: Store) -> None:
 
 
 def test_what_a_list_of_children_lacks_is_gone(store: Store) -> None:
+    store.put_job(body("other", name="other"))
     foreign = raw_pod(1, metadata={"ownerReferences": [owner(uid="other", name="other")]})
     for child in (foreign, raw_pod(0, version="5"), raw_service()):
         store.put(child)
@@ -191,6 +203,44 @@ def test_what_a_list_of_children_lacks_is_gone(store: Store) -> None:
     assert store.service_of(UID)
     assert store.drop_absent_children("Service", "lab", set(), "7") == [KEY]
     assert not store.service_of(UID)
+
+
+@pytest.mark.parametrize("first", ["theirs", "ours"])
+@pytest.mark.parametrize(
+    "claimed",
+    [{"namespace": "elsewhere"}, {"ownerReferences": [owner(name="other")]}],
+    ids=["another namespace", "another name"],
+)
+def test_whoever_writes_the_uid_of_a_job_into_a_pod_makes_none_of_its_pods(
+    store: Store, claimed: Raw, first: str
+) -> None:
+    """Nobody has to know the job to write a reference to it, in a namespace of one's own."""
+    ended = {"phase": "Failed", "containerStatuses": [container(terminated=terminated(1))]}
+    theirs = raw_pod(0, uid="theirs", metadata=claimed, status=ended)
+    copy = {**raw_service(uid="copy"), "metadata": {**raw_service()["metadata"], **claimed}}
+    ours = [raw_pod(0), raw_service()]
+    for child in [theirs, copy, *ours] if first == "theirs" else [*ours, theirs, copy]:
+        woken = store.put(child)
+        assert (woken == KEY) == (child in ours)
+    assert [pod.uid for pod in store.pods_of(UID)] == ["pod-0"]
+    assert store.service_of(UID) == SERVICE
+    assert store.past_of(UID).succeeded == frozenset()
+    assert store.pod(UID, "theirs") is None
+    assert not store.take(theirs)
+    assert store.take(ours[0])
+    assert store.pod(UID, "pod-0") is not None
+    store.drop(theirs)
+    assert [pod.uid for pod in store.pods_of(UID)] == ["pod-0"]
+
+
+def test_what_belongs_to_no_job_is_forgotten_when_it_goes(store: Store) -> None:
+    store.put_job(body())
+    before = len(store._families)  # noqa: SLF001 - memory is what this is about
+    theirs = raw_pod(0, uid="theirs", metadata={"namespace": "elsewhere"})
+    store.put(theirs)
+    store.drop(theirs)
+    assert len(store._families) == before  # noqa: SLF001
+    assert store.home_of("theirs") is None
 
 
 def test_a_list_of_another_namespace_says_nothing(store: Store) -> None:
@@ -248,13 +298,6 @@ def test_a_pod_that_the_server_does_not_know_is_gone_for_good(store: Store) -> N
     store.lost(UID, "Pod", "pod-0")
     store.put(raw_pod(0, version="6"))
     assert store.pods_of(UID) == ()
-
-
-def body(uid: str = UID, version: str = "10", **metadata: Any) -> Raw:
-    """A job's body of this identity and version."""
-    raw = a_body()
-    raw["metadata"] |= {"uid": uid, "resourceVersion": version, **metadata}
-    return raw
 
 
 def test_a_job_is_its_latest_body(store: Store) -> None:

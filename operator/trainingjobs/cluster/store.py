@@ -49,13 +49,16 @@ class Family:
 
 
 class Store:
-    """Jobs by namespace and name; what they own by the job's uid."""
+    """Jobs by namespace and name; what they own by these and the job's uid.
+
+    Whoever makes a pod may write any uid into it, also one of a job in another namespace.
+    """
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
         self._clock = clock
         self._jobs: Shelf[Key] = Shelf()
         self._bodies: dict[Key, Manifest] = {}
-        self._families: dict[str, Family] = {}
+        self._families: dict[tuple[Key | None, str], Family] = {}
         self._homes: dict[str, str] = {}
         """The job's uid by the pod's."""
         self.served: frozenset[Gang] = frozenset()
@@ -122,33 +125,34 @@ class Store:
         family = self._family_of(manifest)
         if family is None:
             return False
-        return family.shelf(manifest.get("kind")).get(manifest["metadata"]["uid"]) is not None
+        shelf = self._of(family.uid).shelf(manifest.get("kind"))
+        return shelf.get(manifest["metadata"]["uid"]) is not None
 
     def drop(self, manifest: Manifest) -> Key | None:
         """Take in that a pod or service is gone; the job's key where it has one."""
-        reference, family = pods.owner(manifest), self._family_of(manifest)
-        if reference is None or family is None:
+        family = self._family_of(manifest)
+        if family is None:
             return None
         uid = manifest["metadata"]["uid"]
         self._vanish(family, uid)
         if family.shelf(manifest.get("kind")).bury(uid, version_of(manifest)):
             self._leave([uid])
-        self._tidy(reference["uid"])
+        self._tidy(family)
         return family.key
 
     def lost(self, job_uid: str, kind: str, uid: str) -> None:
         """Take in that the API server knows nothing of this uid any more."""
-        if job_uid in self._families:
-            self._vanish(self._families[job_uid], uid)
-            self._families[job_uid].shelf(kind).bury(uid)
-            self._leave([uid])
+        family = self._of(job_uid)
+        self._vanish(family, uid)
+        family.shelf(kind).bury(uid)
+        self._leave([uid])
 
     def drop_absent_children(
         self, kind: str, namespace: str | None, present: AbstractSet[str], version: str
     ) -> list[Key]:
         """Take in a complete list of one kind; the jobs that have lost some."""
         changed = []
-        for job_uid, family in list(self._families.items()):
+        for family in list(self._families.values()):
             if namespace not in {None, family.key[0]}:
                 continue
             shelf = family.shelf(kind)
@@ -156,14 +160,12 @@ class Store:
             self._leave(gone)
             if gone:
                 changed.append(family.key)
-                self._tidy(job_uid)
+                self._tidy(family)
         return changed
 
     def pods_of(self, job_uid: str) -> tuple[PodSeen, ...]:
         """The pods of a job by rank."""
-        family = self._families.get(job_uid)
-        found = () if family is None else family.pods
-        return tuple(sorted(found, key=lambda pod: (pod.rank, pod.attempt)))
+        return tuple(sorted(self._of(job_uid).pods, key=lambda pod: (pod.rank, pod.attempt)))
 
     def home_of(self, pod_uid: str) -> str | None:
         """The uid of the job that has this pod."""
@@ -171,37 +173,36 @@ class Store:
 
     def pod(self, job_uid: str, pod_uid: str) -> tuple[Manifest, PodSeen] | None:
         """A pod with its job's latest body, where both are there."""
-        family = self._families.get(job_uid)
-        pod = None if family is None else family.pods.get(pod_uid)
-        body = None if family is None else self._bodies.get(family.key)
+        family = self._of(job_uid)
+        pod, body = family.pods.get(pod_uid), self._bodies.get(family.key)
         if pod is None or body is None or body["metadata"]["uid"] != job_uid:
             return None
         return body, pod
 
     def past_of(self, job_uid: str) -> Past:
         """What was seen of pods of a job that may be gone by now."""
-        family = self._families.get(job_uid)
-        return Past() if family is None else family.history.past()
+        return self._of(job_uid).history.past()
 
     def service_of(self, job_uid: str) -> ServiceSeen | None:
         """The job's service, if it is there; a copy that somebody made of it is not."""
-        family = self._families.get(job_uid)
-        if family is None:
-            return None
+        family = self._of(job_uid)
         name = names.service(family.key[1])
         return next((service for service in family.services if service.name == name), None)
 
     def groups_of(self, job_uid: str) -> tuple[GroupSeen, ...]:
         """The pod groups of a job."""
-        family = self._families.get(job_uid)
-        return () if family is None else tuple(family.groups)
+        return tuple(self._of(job_uid).groups)
 
     def _family_of(self, manifest: Manifest) -> Family | None:
         reference = pods.owner(manifest)
         if reference is None:
             return None
-        key = manifest["metadata"]["namespace"], reference["name"]
-        return self._families.setdefault(reference["uid"], Family(key, reference["uid"]))
+        key, uid = (manifest["metadata"]["namespace"], reference["name"]), reference["uid"]
+        return self._families.setdefault((key, uid), Family(key, uid))
+
+    def _of(self, job_uid: str) -> Family:
+        """What a job has; nothing where it is not known."""
+        return self._families.get((self._jobs.get(job_uid), job_uid)) or Family(("", ""), job_uid)
 
     def _vanish(self, family: Family, uid: str) -> None:
         pod = family.pods.get(uid)
@@ -224,15 +225,15 @@ class Store:
     def _forget(self, uid: str, key: Key) -> None:
         if self._jobs.get(uid) is not None:
             return
-        family = self._families.pop(uid, None)
+        family = self._families.pop((key, uid), None)
         self._leave(() if family is None else family.pods.uids())
         if key in self._bodies and self._bodies[key]["metadata"]["uid"] == uid:
             del self._bodies[key]
 
-    def _tidy(self, job_uid: str) -> None:
+    def _tidy(self, family: Family) -> None:
         """What a job owned is told for a while after the job is gone: keep nothing of it."""
-        if self._jobs.get(job_uid) is None and self._families[job_uid].empty:
-            del self._families[job_uid]
+        if self._jobs.get(family.uid) != family.key and family.empty:
+            del self._families[family.key, family.uid]
 
 
 def _key(body: Manifest) -> Key:
