@@ -82,6 +82,16 @@ async def test_a_server_that_does_not_answer_is_not_waited_for(
     await recorder(Silent()).post(JOB, [NOTICE])
 
 
+async def test_a_message_is_one_line_that_can_be_seen() -> None:
+    """Whoever made it up: words of the API server's repeat what a template has."""
+    api = FakeApi()
+    evil = "admission webhook says \x1b]0;owned\x07\u202eno\r\n" + "x" * 5000
+    await recorder(api).post(JOB, [Notice(type="Warning", reason="Forbidden", message=evil)])
+    (event,) = api.objects.values()
+    assert event["message"].isprintable()
+    assert len(event["message"]) == 1024
+
+
 async def test_a_message_with_changing_numbers_is_one_event() -> None:
     api = FakeApi()
     told = recorder(api)

@@ -50,6 +50,25 @@ def test_a_pod_that_is_no_rank_of_a_job_is_not_seen(metadata: Raw) -> None:
     assert pods.seen(raw_pod(metadata=metadata)) is None
 
 
+def test_a_reason_is_a_short_word_whoever_has_written_it() -> None:
+    """Not only the kubelet writes the status of a pod, where somebody else was allowed to."""
+    evil = "\x1b[2J\u202e\n" + "x" * 5000
+    ended = container(terminated=terminated(1, reason=evil))
+    waits = container(waiting={"reason": evil, "message": evil})
+    disrupted = {"type": "DisruptionTarget", "status": "True", "reason": evil}
+    unplaced = {"type": "PodScheduled", "status": "False", "reason": evil}
+    fell = see(status={"phase": "Failed", "containerStatuses": [ended], "conditions": [disrupted]})
+    held = see(status={"containerStatuses": [waits], "conditions": [unplaced]})
+    refused = see(status={"phase": "Failed", "reason": evil})
+    assert fell.exit is not None
+    assert held.waiting is not None
+    words = (fell.exit.reason, fell.disruption, held.waiting.reason, refused.disruption)
+    for word in (*words, held.unschedulable):
+        assert word is not None
+        assert word.isprintable()
+        assert 0 < len(word) <= 128
+
+
 def test_a_fresh_pod_is_pending() -> None:
     pod = see(rank=3)
     assert (pod.name, pod.uid, pod.rank, pod.attempt) == ("mnist-3", "pod-3", 3, 1)

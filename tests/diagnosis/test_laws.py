@@ -19,7 +19,7 @@ from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import Observed, PodSeen
 from trainingjobs.model.report import Exchange, Frame, Report, Stage
 from trainingjobs.model.roll import Entry, Roll
-from trainingjobs.model.status import MAX_MESSAGE
+from trainingjobs.model.text import MAX_MESSAGE
 
 MAX_SIZE = 4
 LINES = 3

@@ -122,6 +122,23 @@ def test_a_log_line_for_people_names_its_job(capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.usefixtures("quiet_root")
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_other_peoples_words_end_no_line_and_move_no_cursor(
+    form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs.set_up("INFO", form)
+    evil = "\x1b[2J\u202e\r\n2026-01-01 00:00:00 INFO all is well\x9b31m\u2028"
+    logging.getLogger("x").warning("refused: %s", evil)
+    logging.getLogger("x").error("that went wrong", exc_info=ValueError(evil))
+    lines = capsys.readouterr().err.split("\n")
+    assert all(line.isprintable() for line in lines)
+    assert not [line for line in lines if line.startswith("2026-01-01 00:00:00")]
+    said = "\n".join(lines)
+    assert "refused: " in said
+    assert "ValueError: " in said
+
+
+@pytest.mark.usefixtures("quiet_root")
 def test_who_asks_for_details_gets_kopfs_as_well(capsys: pytest.CaptureFixture[str]) -> None:
     logs.set_up("DEBUG", "text")
     logging.getLogger("kopf.objects").info("chatter")

@@ -11,6 +11,7 @@ from builders import a_body, a_job
 from trainingjobs.model import containers, ranks
 from trainingjobs.model.job import Invalid, TrainingJob, parse
 from trainingjobs.model.quantity import number
+from trainingjobs.model.text import cut, printable
 from trainingjobs.model.times import parse_time, write_time
 
 
@@ -92,3 +93,18 @@ def test_the_training_container_is_the_named_one_else_the_first() -> None:
 def test_devices_are_counted_from_the_limits(limits: dict[str, Any], gpus: int, cpus: int) -> None:
     template = {"spec": {"containers": [{"name": "trainer", "resources": {"limits": limits}}]}}
     assert (containers.gpus(template), containers.cpus(template)) == (gpus, cpus)
+
+
+@given(st.text(), st.integers(min_value=1, max_value=80))
+def test_text_for_people_is_one_short_line_of_what_can_be_seen(text: str, limit: int) -> None:
+    assert cut(text, limit).isprintable()
+    assert len(cut(text, limit)) <= limit
+    assert len(printable(text)) == len(text)
+    assert printable(text).isprintable()
+
+
+def test_what_can_be_seen_stays_as_it_is() -> None:
+    words = "Größe 大小 🙂 <b>&amp;</b>"
+    assert printable(words) == words
+    assert printable("a\tb\nc\u00a0d\u2028e") == "a b c d e"
+    assert printable("\x1b\x9b\u202e\u200d\U000e0041\ud800") == "�" * 6

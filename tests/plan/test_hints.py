@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from builders import a_pod, at, ended, seen
 from cases.given import decided, going
-from trainingjobs.model.status import MAX_MESSAGE, Failure, Phase
+from trainingjobs.model.status import Failure, Phase
+from trainingjobs.model.text import MAX_MESSAGE
 from trainingjobs.plan import hints
 
 PAGE = Path(__file__).parents[2] / "docs" / "troubleshooting.md"

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from builders import NOW, a_job, a_pod, at, ended, pending, seen, starting
 from trainingjobs.model.observed import PodSeen
-from trainingjobs.model.status import MAX_MESSAGE, Condition, Failure, Phase, Status
+from trainingjobs.model.status import Condition, Failure, Phase, Status
+from trainingjobs.model.text import MAX_MESSAGE
 from trainingjobs.model.verdict import Step, Verdict
 from trainingjobs.status import conditions, sentences
 from trainingjobs.status.report import report

@@ -21,7 +21,8 @@ from status.given import (
 )
 from trainingjobs.model.finding import Diagnosis, Fact, Headway, Kind
 from trainingjobs.model.report import Stage
-from trainingjobs.model.status import MAX_MESSAGE, Phase, Status
+from trainingjobs.model.status import Phase, Status
+from trainingjobs.model.text import MAX_MESSAGE
 from trainingjobs.model.training import MAX_FINDINGS, MAX_TROUBLED
 from trainingjobs.model.verdict import Step, Verdict
 from trainingjobs.status import conditions, rollcall

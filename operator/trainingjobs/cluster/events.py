@@ -19,6 +19,7 @@ from trainingjobs.cluster.api import Api
 from trainingjobs.cluster.errors import ApiError
 from trainingjobs.model import labels
 from trainingjobs.model.notice import Notice
+from trainingjobs.model.text import cut
 from trainingjobs.model.times import write_time
 
 MAX_REMEMBERED = 1024
@@ -103,7 +104,7 @@ class Recorder:
             },
             "type": notice.type,
             "reason": notice.reason,
-            "message": notice.message[:MAX_MESSAGE],
+            "message": cut(notice.message, MAX_MESSAGE),
             "source": {"component": labels.COMPONENT_NAME},
             "reportingComponent": labels.COMPONENT_NAME,
             "reportingInstance": self._instance,

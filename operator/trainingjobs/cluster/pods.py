@@ -12,6 +12,7 @@ from typing import Any
 from trainingjobs.cluster.words import last_lines
 from trainingjobs.model import labels
 from trainingjobs.model.observed import Exit, PodSeen, Waiting
+from trainingjobs.model.text import cut
 from trainingjobs.model.times import parse_time
 
 Raw = Mapping[str, Any]
@@ -34,6 +35,7 @@ _DISRUPTIONS = frozenset(
 )
 _RESOURCE_REFUSED = "OutOf"
 _OWN_DEADLINE = "DeadlineExceeded"
+_LONGEST_REASON = 128
 
 
 def owner(manifest: Raw) -> Raw | None:
@@ -160,7 +162,7 @@ def _fits(codes: Raw, code: int) -> bool:
 
 def _ended(terminated: Raw, prefix: str = "") -> Exit:
     code = terminated.get("exitCode", 0)
-    reason = terminated.get("reason") or ("Completed" if code == 0 else "Error")
+    reason = _word(terminated) or ("Completed" if code == 0 else "Error")
     return Exit(
         code=code,
         reason=prefix + reason,
@@ -173,7 +175,7 @@ def _waiting(status: Raw, main: Raw) -> Waiting | None:
     states = [it.get("state") or {} for it in status.get("initContainerStatuses") or ()]
     for state in [*states, main]:
         waiting = state.get("waiting") or {}
-        reason = waiting.get("reason") or ""
+        reason = _word(waiting)
         if reason not in _USUAL_WAITS:
             return Waiting(reason=reason, message=last_lines(waiting.get("message")))
     return None
@@ -183,7 +185,7 @@ def _unschedulable(status: Raw) -> str | None:
     condition = _condition(status, "PodScheduled", "False")
     if not condition:
         return None
-    return last_lines(condition.get("message")) or condition.get("reason") or "Unschedulable"
+    return last_lines(condition.get("message")) or _word(condition) or "Unschedulable"
 
 
 def _condition(status: Raw, kind: str, value: str) -> Raw:
@@ -192,6 +194,11 @@ def _condition(status: Raw, kind: str, value: str) -> Raw:
             found: Raw = condition
             return found
     return {}
+
+
+def _word(told: Raw) -> str:
+    """The reason that is told; whoever may write the status of a pod may write anything there."""
+    return cut(told.get("reason") or "", _LONGEST_REASON)
 
 
 def _deletion_requested(metadata: Raw) -> datetime | None:
@@ -204,8 +211,8 @@ def _deletion_requested(metadata: Raw) -> datetime | None:
 def _disruption(status: Raw) -> str | None:
     target = _condition(status, "DisruptionTarget", "True")
     if target:
-        return target.get("reason") or "DisruptionTarget"
-    reason: str = status.get("reason") or ""
+        return _word(target) or "DisruptionTarget"
+    reason = _word(status)
     if reason in _DISRUPTIONS or reason.startswith(_RESOURCE_REFUSED):
         return reason
     # a kubelet that refuses a pod fails it before any container has a status

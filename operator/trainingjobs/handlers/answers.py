@@ -19,7 +19,7 @@ from trainingjobs.cluster.errors import ApiError
 from trainingjobs.cluster.gate import BusyError, Crowd
 from trainingjobs.handlers.doors import Limits
 from trainingjobs.model import labels
-from trainingjobs.model.report import printable
+from trainingjobs.model.text import printable
 
 _LOG = logging.getLogger(__name__)
 LONGEST = 300

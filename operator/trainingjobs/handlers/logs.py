@@ -3,8 +3,11 @@
 import logging
 import sys
 from datetime import UTC, datetime
+from typing import Any
 
 from pythonjsonlogger.json import JsonFormatter
+
+from trainingjobs.model.text import printable
 
 TEXT = "text"
 _CHATTER = ("kopf", "aiohttp", "asyncio")
@@ -12,13 +15,26 @@ _RENAMED = {"levelname": "level", "name": "logger", "asctime": "time"}
 
 
 class TextFormatter(logging.Formatter):
-    """A line for people, with the job's name before the words."""
+    """A line for people, with the job's name behind the words.
+
+    Some of the words are other people's: they end no line and move no cursor. JSON needs no such
+    care, it writes what is not ASCII as numbers.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
         line = super().format(record)
         namespace, job = (getattr(record, name, None) for name in ("namespace", "job"))
         return f"{line} [{namespace}/{job}]" if job else line
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's own name
+        """What is said, in one line."""
+        return printable(super().formatMessage(record))
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 - logging's own name
+        """Where it went wrong, set in: an error's own lines look like none of the log's."""
+        lines = super().formatException(ei).split("\n")
+        return "\n".join(f"  {printable(line)}" for line in lines)
 
 
 class JsonLines(JsonFormatter):

@@ -6,37 +6,18 @@ All times are durations up to the moment of sending, so that no two clocks have 
 """
 
 from enum import StrEnum
-from itertools import chain
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
 from trainingjobs.model.base import Model
+from trainingjobs.model.text import printable
 
 VERSION = 1
 MAX_BODY = 16_384
 """Bytes of one report."""
 MAX_FRAMES = 24
 MAX_METRICS = 16
-_CONTROL = dict.fromkeys(
-    chain(
-        range(32),
-        range(127, 160),
-        (0x061C, 0xFEFF),
-        range(0x200B, 0x2010),
-        range(0x2028, 0x202F),
-        range(0x2060, 0x2070),
-        range(0xD800, 0xE000),
-    ),
-    "�",
-) | dict.fromkeys(map(ord, "\t\n\r"), " ")
-"""Also what turns the direction of writing or is not seen, and halves of characters."""
-
-
-def printable(text: str) -> str:
-    """The text without what moves a terminal's cursor or ends a line of a log."""
-    return text.translate(_CONTROL)
-
 
 Name = Annotated[str, Field(max_length=128), AfterValidator(printable)]
 Place = Annotated[str, Field(max_length=300), AfterValidator(printable)]

@@ -21,7 +21,6 @@ from trainingjobs.model.training import (
 )
 
 MAX_ATTEMPTS_KEPT = 10
-MAX_MESSAGE = 1024
 
 Count = Annotated[int, Field(ge=0)]
 Message = Annotated[str, Field(max_length=4096)]

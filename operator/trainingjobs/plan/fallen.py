@@ -5,7 +5,7 @@ from dataclasses import replace
 from trainingjobs.model import containers
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.spec import FailureAction
-from trainingjobs.model.status import MAX_MESSAGE
+from trainingjobs.model.text import MAX_MESSAGE
 from trainingjobs.model.verdict import Charge, Step, Verdict
 from trainingjobs.plan import hints, launch, rollcall, timing
 from trainingjobs.plan.case import Case

@@ -9,8 +9,8 @@ from dataclasses import replace
 from trainingjobs.model import names
 from trainingjobs.model.finding import Finding, Kind, RankStanding
 from trainingjobs.model.spec import Manifest, OnStall
-from trainingjobs.model.status import MAX_MESSAGE, Failure
-from trainingjobs.model.text import cut
+from trainingjobs.model.status import Failure
+from trainingjobs.model.text import MAX_MESSAGE, cut
 from trainingjobs.model.verdict import Verdict
 from trainingjobs.plan import manifests
 from trainingjobs.plan.case import Case

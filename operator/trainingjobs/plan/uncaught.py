@@ -12,8 +12,7 @@ from datetime import datetime, timedelta
 from trainingjobs.diagnosis.stages import arrived, trains
 from trainingjobs.model.report import Error, Report, Stage
 from trainingjobs.model.roll import Entry, Roll
-from trainingjobs.model.status import MAX_MESSAGE
-from trainingjobs.model.text import cut
+from trainingjobs.model.text import MAX_MESSAGE, cut
 
 _LOST_PEER = re.compile(
     r"connection (reset|closed|refused)|closed by peer|broken pipe|socket closed|recvvalue failed"
