@@ -102,6 +102,15 @@ WORDS = {
         "RuntimeError: Timed out waiting 1800000ms for recv operation to complete",
         "CollectiveTimeout",
     ),
+    "a bus error under torchrun": ("[default0]:Bus error (core dumped)", "SharedMemoryTooSmall"),
+    "a peer's end before torch's trace": (
+        (
+            "[rank0]: Traceback (most recent call last):\n"
+            '[rank0]:   File "train.py", line 9, in <module>\n'
+            "[rank0]: RuntimeError: Detected mismatch between collectives on ranks. Rank 0 is"
+        ),
+        "CollectivesDiffer",
+    ),
     "NCCL waits": (
         "[rank1]: Watchdog caught collective operation timeout: WorkNCCL(SeqNum=47)\nAborted",
         "CollectiveTimeout",
@@ -130,6 +139,14 @@ OTHERS = {
     "any exception after a trace": (
         'EADDRINUSE\nTraceback (most recent call last):\n  File "a.py"\nmine.Oops: no label\nbye'
     ),
+    "an error of its own, as torch's hook prints it": (
+        "the server socket: Address already in use\n[rank1]: ValueError: no such label"
+    ),
+    "any exception after torch's trace": (
+        "EADDRINUSE\n[rank12]: Traceback (most recent call last):\n"
+        '[rank12]:   File "a.py"\n[rank12]: mine.Oops: no label\nbye'
+    ),
+    "the same under torchrun": "EADDRINUSE\n[default1]:[rank1]: KeyError: 'label'",
     "a lost peer, and nobody has left": LOST,
 }
 

@@ -33,6 +33,8 @@ _OF_OTHERS = re.compile(
 _TRACE = "Traceback (most recent call last)"
 _SAID = re.compile(r"[\w.]+: ")
 """An exception of any name, after a trace."""
+_PREFIX = re.compile(r"^(\[\w*\d\]: ?)+", re.MULTILINE)
+"""`[rank1]: ` of torch before each line of a trace, `[default0]:` of torchrun's logs."""
 _TAKEN = re.compile(r"address already in use", re.IGNORECASE)
 _OF_THE_WEB = re.compile(r"requests\.|urllib3|botocore|\bHTTP|\bBrokenPipeError\b", re.IGNORECASE)
 """Connections that are no rank's."""
@@ -163,6 +165,7 @@ def _own(template: Manifest) -> frozenset[str]:
 
 def _telling(message: str) -> str:
     """The last line where it is an exception of the rank's own; what came before may be noise."""
+    message = _PREFIX.sub("", message)
     last = message.strip().rsplit("\n", 1)[-1]
     if not _EXCEPTION.match(last):
         _, _, after = message.rpartition(_TRACE)
