@@ -18,6 +18,8 @@ from _trainingjob._standing import ME, SHARDED
 LOADERS = 16
 """Loaders, by line, that are remembered."""
 SAMPLERS = 256
+SHARES = 2
+"""The place of num_replicas among the arguments of DistributedSampler, which starts with self."""
 
 
 class Loader:
@@ -103,8 +105,11 @@ def _fetching(original: Any) -> Any:
 
 
 @quiet
-def _made(*_args: Any, **_kwargs: Any) -> None:
+def _made(*args: Any, **kwargs: Any) -> None:
     me = ME.now
+    shares = kwargs.get("num_replicas", args[SHARES] if len(args) > SHARES else None)
+    if shares == 1 and (me.world or 1) > 1:
+        return
     if me.on and "sampler" not in me.lines:
         me.lines["sampler"] = _frames.owner() or ""
         _thread.stage(SHARDED)

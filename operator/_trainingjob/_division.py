@@ -22,7 +22,8 @@ SHARES = (
 """How classes call the number of shares and the one that is theirs."""
 INNER = ("sampler", "batch_sampler", "_sampler")
 """Where a sampler keeps the one that it is built around."""
-DEFAULTS = ("SequentialSampler", "RandomSampler", "BatchSampler", "NoneType")
+DEFAULTS = ("SequentialSampler", "RandomSampler", "BatchSampler", "DistributedSampler")
+"""Torch's own. The last one divides nothing where it has one share alone."""
 DISPATCHERS = ("DataLoaderDispatcher",)
 """Loaders of which one process reads for all."""
 DEEPEST = 8
@@ -59,7 +60,7 @@ def of_loader(loader: Any) -> dict[str, Any]:
 def of_sampler(sampler: Any) -> dict[str, Any]:
     """The same of a sampler that is used without a loader."""
     return {
-        "sampler": "distributed",
+        "sampler": "distributed" if _shares(sampler) > 1 else _of_whole([sampler]),
         "samples": _length(sampler),
         "fingerprint": _fingerprint_of(sampler),
         "shuffle": _held(sampler).get("shuffle") is True,
@@ -91,13 +92,17 @@ def _held(thing: Any) -> dict[str, Any]:
 
 def _kind(loader: Any, samplers: list[Any]) -> str:
     dataset = _held(loader).get("dataset")
-    shares = [count for count in map(_shares, (*samplers, dataset)) if count]
-    if max(shares, default=0) > 1 or type(loader).__name__ in DISPATCHERS:
+    if max(map(_shares, (*samplers, dataset))) > 1 or type(loader).__name__ in DISPATCHERS:
         return "distributed"
     if _held(loader).get("_dataset_kind") == ITERABLE:
         return "iterable"
-    if shares and (ME.now.world or 1) > 1:
+    if _shares(dataset) and (ME.now.world or 1) > 1:
         return "custom"
+    return _of_whole(samplers)
+
+
+def _of_whole(samplers: list[Any]) -> str:
+    """What goes through all of its data: as torch does it, or in a way of its own."""
     torchs = all(
         type(part).__name__ in DEFAULTS and type(part).__module__.startswith("torch.")
         for part in samplers

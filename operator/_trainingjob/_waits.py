@@ -31,6 +31,9 @@ ENTRIES = (
     ("horovod/tensorflow/mpi_ops.py", "", ""),
     ("jax/_src/distributed.py", "initialize", "jax.distributed.initialize"),
     ("jax/_src/array.py", "block_until_ready", "block_until_ready"),
+    ("jax/_src/array.py", "_value", "block_until_ready"),  # float(array), print, device_get …
+    ("jax/_src/api.py", "block_until_ready", "block_until_ready"),
+    ("jax/_src/numpy/array_methods.py", "_item", "item"),
     ("jax/experimental/multihost_utils.py", "", ""),
     ("tensorflow/python/distribute/cross_device_ops.py", "", ""),
 )
@@ -41,7 +44,11 @@ OF_MPI = (
     "allgather", "allreduce", "alltoall", "barrier", "bcast", "gather", "recv", "reduce", "scatter",
     "send", "wait",
 )  # fmt: skip
-ON_THE_LINE = {"torch": frozenset({"wait"}), "mpi4py": frozenset(OF_MPI)}
+ON_THE_LINE = {
+    "torch": frozenset({"wait"}),
+    "mpi4py": frozenset(OF_MPI),
+    "jax": frozenset({"block_until_ready"}),
+}
 ON_THE_GPU = frozenset({"synchronize", "item", "cpu", "tolist"})
 
 

@@ -114,6 +114,30 @@ def test_a_set_epoch_that_cannot_be_seen_is_not_missed() -> None:
     assert (told["sampler"], told["epochs"], told["epochSet"]) == ("distributed", 1, True)
 
 
+@pytest.mark.usefixtures("on")
+@pytest.mark.parametrize(
+    ("shares", "world", "stages", "sampler"),
+    [
+        ({"num_replicas": 1}, 2, set(), "custom"),
+        ({"num_replicas": 2}, 2, {"sharded"}, "distributed"),
+        ({}, 2, {"sharded"}, None),
+        ({"num_replicas": 1}, 1, {"sharded"}, None),
+    ],
+)
+def test_a_sampler_with_one_share_for_all_divides_nothing(
+    shares: Any, world: int, stages: Any, sampler: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ME.now, "reached", set())
+    monkeypatch.setattr(ME.now, "lines", {})
+    monkeypatch.setattr(ME.now, "world", world)
+    _data._made(None, [1], **shares)  # noqa: SLF001
+    assert ME.now.reached == stages
+    if sampler:
+        made = SimpleNamespace(rank=0, **shares)
+        assert _division.of_sampler(made)["sampler"] == sampler
+        assert _division.of_loader(SimpleNamespace(sampler=made))["sampler"] == sampler
+
+
 def test_a_sampler_of_the_users_is_not_asked_for_its_length() -> None:
     class Draws:
         def __len__(self) -> int:

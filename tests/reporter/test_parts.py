@@ -28,6 +28,7 @@ from trainingjobs.model.report import MAX_BODY, MAX_FRAMES
 
 USER = ("/app/train.py", 12, "main", "__main__")
 TORCH = "/usr/lib/python3/dist-packages/torch"
+JAX = "/opt/venv/lib/python3.12/site-packages/jax/_src"
 C10D = f"{TORCH}/distributed/distributed_c10d.py"
 
 
@@ -205,6 +206,15 @@ def test_a_silence_counts_once_there_are_steps(rhythm: Rhythm) -> None:
         ([(f"{TORCH}/distributed/utils.py", 1, "_verify_param_shape_across_processes", ""),
           (f"{TORCH}/nn/parallel/distributed.py", 1, "__init__", ""), USER], "wrap"),
         ([(f"{TORCH}/utils/data/dataloader.py", 1, "__next__", ""), USER], None),
+        ([(f"{JAX}/array.py", 1, "_value", ""), (f"{JAX}/profiler.py", 2, "wrapper", ""),
+          (f"{JAX}/array.py", 3, "__float__", ""), USER], "block_until_ready"),
+        ([(f"{JAX}/array.py", 1, "_value", ""), (f"{JAX}/array.py", 3, "__array__", ""),
+          (f"{JAX}/api.py", 2, "_device_get", ""), USER], "block_until_ready"),
+        ([(f"{JAX}/api.py", 1, "try_to_block", ""), (f"{JAX}/api.py", 2, "block_until_ready", ""),
+          USER], "block_until_ready"),
+        ([(f"{JAX}/core.py", 1, "concrete_or_error", ""),
+          (f"{JAX}/numpy/array_methods.py", 2, "_item", ""), USER], "item"),
+        ([(f"{JAX}/pjit.py", 1, "cache_miss", ""), USER], None),
         ([], None),
     ],
 )  # fmt: skip
@@ -216,6 +226,14 @@ def test_a_call_without_a_frame_is_read_on_the_line(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(_waits.linecache, "getline", lambda *_: "work.wait()  # for all")
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace())
     assert _waits.waits_in([USER]) == "wait"
+
+
+def test_jax_waits_without_a_frame_where_its_array_is_told_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_waits.linecache, "getline", lambda *_: "step(x).block_until_ready()")
+    monkeypatch.setitem(sys.modules, "jax", SimpleNamespace())
+    assert _waits.waits_in([USER]) == "block_until_ready"
 
 
 def test_a_copy_from_the_gpu_waits_only_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
