@@ -147,6 +147,36 @@ def test_a_small_text_of_a_large_document_is_refused() -> None:
     assert done.words == ("PyTorchJob/one: not converted: more than 100000 values in one document",)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("metadata: {name: one}", "metadata: {name: one, name: two}"),
+        ("spec:\n", "spec: {}\nspec:\n"),
+        ("image: ", "image: a, env: [{name: A, value: b, value: c}], image: "),
+    ],
+)
+def test_a_job_with_a_field_that_is_there_twice_is_refused(old: str, new: str) -> None:
+    done = stream.convert([("a", f"{SECRET}---\n{JOB.replace(old, new)}---\n{JOB}")])
+    assert done.refused
+    assert [item["kind"] for item in yaml.safe_load_all(done.manifests)] == [
+        "Secret",
+        "TrainingJob",
+    ]
+    (said,) = done.words
+    assert "not converted: line " in said
+    assert said.endswith(" is there twice")
+
+
+def test_a_list_with_a_field_that_is_there_twice_is_refused_and_no_other_document() -> None:
+    merged = "a: &a {k: 1, l: 2}\nb: {<<: *a, k: 3}\n"
+    twice = "kind: List\nitems:\n- {a: 1, a: 2}\n"
+    with pytest.raises(NotConvertible, match="line 3: a is there twice"):
+        documents.read(twice)
+    assert documents.read(merged)[0].value["b"] == {"k": 3, "l": 2}
+    assert documents.read(merged)[0].twice == ""
+    assert stream.convert([("a", "kind: Other\nkind: Other\n")]).manifests
+
+
 def test_lists_of_one_kind_and_lists_in_lists() -> None:
     job = yaml.safe_load(JOB)
     api, kind = job.pop("apiVersion"), job.pop("kind")

@@ -96,6 +96,7 @@ def test_a_field_becomes_a_field(name: str, path: str, value: Any, field: str, w
     [
         ("pytorchjob.yaml", "spec.pytorchReplicaSpecs.Boss", {}, "Boss: no such role is known"),
         ("pytorchjob.yaml", "spec.pytorchReplicaSpecs.Master.replicas", 2, "Master: there can be"),
+        ("pytorchjob.yaml", "spec.pytorchReplicaSpecs.worker", {}, "there is a Worker already"),
         ("pytorchjob.yaml", f"{WORKER}.replicas", 10_000, "10001 instances"),
         ("pytorchjob.yaml", f"{WORKER}.replicas", "3", "replicas: must be a number from 0"),
         ("pytorchjob.yaml", f"{WORKER}.template", DELETE, "containers: a pod needs one at least"),
@@ -161,6 +162,71 @@ def test_the_launchers_word_counts_where_both_say_something() -> None:
     (main,) = result.manifest["spec"]["template"]["spec"]["containers"]
     assert main["env"] == [{"name": "OMP_PLACES", "value": "cores"}, env[1]]
     assert "spec.mpiReplicaSpecs.Launcher.env.OMP_PLACES" in {note.path for note in result.notes}
+
+
+def _env(**values: str) -> list[dict[str, str]]:
+    return [{"name": name, "value": value} for name, value in values.items()]
+
+
+@pytest.mark.parametrize(
+    ("env", "meaning"),
+    [
+        (_env(A="1", B="$(A)") + _env(A="2"), {"A": "2", "B": "1"}),
+        (_env(A="1") + _env(A="$(A):2"), {"A": "1:2"}),
+        (_env(A="1", B="$$(A)") + _env(A="2", C="$(A)"), {"A": "2", "B": "$(A)", "C": "2"}),
+        (_env(X="x", A="$(X)", B="$(A)") + _env(A="2"), {"X": "x", "A": "2", "B": "x"}),
+        (_env(A="1") + _env(A="2") + _env(B="$(A)", A="3"), {"A": "3", "B": "2"}),
+    ],
+)
+def test_a_variable_that_is_set_twice_means_what_it_meant(env: Any, meaning: Any) -> None:
+    assert expanded(env) == meaning
+    (main,) = spec_of(sample("pytorchjob.yaml", **{f"{CONTAINERS}.0.env": env}))["template"][
+        "spec"
+    ]["containers"]
+    assert expanded(main["env"]) == meaning
+    names = [item["name"] for item in main["env"]]
+    assert len(names) == len(set(names))
+
+
+def test_who_refers_to_a_variable_that_is_left_out_and_has_no_text_is_told() -> None:
+    source = {"secretKeyRef": {"name": "s", "key": "k"}}
+    env = [{"name": "A", "valueFrom": source}, *_env(B="$(A)"), *_env(A="2")]
+    result = convert(sample("pytorchjob.yaml", **{f"{CONTAINERS}.0.env": env}))
+    assert isinstance(result, Converted)
+    assert any("refers to the first of two A" in note.why for note in result.notes)
+
+
+def expanded(env: list[dict[str, str]]) -> dict[str, str]:
+    """The variables as Kubernetes sets them."""
+    found: dict[str, str] = {}
+    for item in env:
+        parts = item["value"].split("$$")
+        for name, value in found.items():
+            parts = [part.replace(f"$({name})", value) for part in parts]
+        found[item["name"]] = "$".join(parts)
+    return found
+
+
+def test_a_launchers_variables_mean_what_they_meant() -> None:
+    theirs, mine = _env(B="1", A="$(B)"), _env(A="x", OF_WORKER="$(A)", B="2")
+    roles = "spec.mpiReplicaSpecs"
+    job = sample("mpijob-v2beta1.yaml")
+    put(job, f"{roles}.Launcher.template.spec.containers.0.env", theirs)
+    put(job, f"{roles}.Worker.template.spec.containers.0.env", mine)
+    (main,) = spec_of(job)["template"]["spec"]["containers"]
+    assert expanded(main["env"]) == {"B": "1", "A": "1", "OF_WORKER": "1"}
+
+
+def test_a_trainjobs_variables_stand_where_the_runtimes_stood() -> None:
+    job = sample("trainjob-runtime.yaml", **{"spec.trainer.env": _env(HOME="/b", NEW="$(LOGS)")})
+    runtime = read((INPUTS / "trainjob-runtime.yaml").read_text())[0].value
+    jobs = runtime["spec"]["template"]["spec"]["replicatedJobs"]
+    (node,) = jobs[1]["template"]["spec"]["template"]["spec"]["containers"]
+    node["env"] = _env(HOME="/a", LOGS="$(HOME)/logs")
+    result = convert(job, {("TrainingRuntime", "", "ours"): runtime})
+    assert isinstance(result, Converted)
+    (main,) = result.manifest["spec"]["template"]["spec"]["containers"]
+    assert expanded(main["env"]) == {"HOME": "/b", "LOGS": "/b/logs", "NEW": "/b/logs"}
 
 
 @pytest.mark.parametrize(

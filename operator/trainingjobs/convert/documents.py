@@ -37,6 +37,8 @@ class Document:
 
     value: Any
     text: str
+    twice: str = ""
+    """A field that is there twice, and where; empty where none is."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -47,12 +49,23 @@ class _Loader(yaml.SafeLoader):
         for letter, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
     _aliases = 0
+    twice = ""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         self._aliases += self.check_event(yaml.AliasEvent)
         if self._aliases > _MAX_ALIASES:
             raise NotConvertible(f"more than {_MAX_ALIASES} aliases")
         return super().compose_node(parent, index)
+
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        node = super().compose_mapping_node(anchor)
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen and not self.twice:
+                    self.twice = f"line {key.start_mark.line + 1}: {key.value} is there twice"
+                seen.add(key.value)
+        return node
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
         super().flatten_mapping(node)
@@ -113,18 +126,21 @@ def write(value: Any) -> str:
 
 def _documents(loader: _Loader, text: str) -> Iterator[Document]:
     while loader.check_node():
+        loader.twice = ""
         node: Any = loader.get_node()
         value = loader.construct_document(node)
-        yield from _items(value, _own_text(node, text))
+        yield from _items(value, _own_text(node, text), loader.twice)
 
 
-def _items(value: Any, text: str) -> Iterator[Document]:
+def _items(value: Any, text: str, twice: str) -> Iterator[Document]:
     if _is_list(value):
+        if twice:
+            raise NotConvertible(twice)
         bounded(value, _MAX_LISTED)
         for item in _listed(value):
             yield Document(item, write(item))
     elif value is not None:
-        yield Document(value, text)
+        yield Document(value, text, twice)
 
 
 def _is_list(value: Any) -> bool:

@@ -114,10 +114,8 @@ def _joined(launcher: Source, own: Manifest, main: Manifest, name: str) -> list[
             launcher.note(
                 f"{name}.{item.get(key)}", "the worker's is another", "the launcher's was taken"
             )
-    kept = {item.get(key) for item in mine}
-    return [named.get(item.get(key), item) for item in mine] + [
-        item for item in theirs if item.get(key) not in kept
-    ]
+    # the launcher's first: in its order its variables mean what they meant
+    return [*theirs, *(item for item in mine if item.get(key) not in named)]
 
 
 def _tell_others(launcher: Source, first: Pod, worker: Pod) -> None:

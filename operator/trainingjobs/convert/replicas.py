@@ -103,7 +103,12 @@ def group(kind: Kind, job: Source) -> Group:
 def by_role(specs: Source, names: Sequence[str]) -> dict[str, Source]:
     """The replicas of each role; the case of a role's name does not matter."""
     right = {name.lower(): name for name in names}
-    found = {right.get(name.lower(), name): specs.child(name) for name in specs.names()}
+    found: dict[str, Source] = {}
+    for name in specs.names():
+        role = right.get(name.lower(), name)
+        if role in found:
+            raise specs.refusal(name, f"there is a {role} already")
+        found[role] = specs.child(name)
     for name in found.keys() - set(names):
         raise specs.refusal(name, _NO_PLACE.get(name, "no such role is known"))
     return found

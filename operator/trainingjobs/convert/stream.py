@@ -43,6 +43,8 @@ def convert(texts: Sequence[tuple[str, str]]) -> Done:
     parts: list[str] = []
     for document in found:
         result = core.convert(document.value, runtimes)
+        if document.twice and not isinstance(result, Other):
+            result = Refused(document.twice)
         words += _said(document, result)
         refused |= isinstance(result, Refused)
         parts += _written(document, result)

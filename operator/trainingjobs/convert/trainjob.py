@@ -157,9 +157,7 @@ def _trained(template: Manifest, trainer: Source) -> Manifest:
         trainer.note("command", why, "write them into spec.template")
         new["args"] = None
     resources = trainer.child("resourcesPerNode").rest()
-    own = variables.converted(trainer)
-    named = {item["name"] for item in own}
-    env = [*(item for item in pod.main.get("env") or [] if item["name"] not in named), *own]
+    env = variables.overridden(pod.main.get("env") or [], variables.converted(trainer))
     more = {"env": env} if env else {}
     both = {**pod.main, **new, **({"resources": resources} if resources else {}), **more}
     main = {name: value for name, value in both.items() if value is not None}

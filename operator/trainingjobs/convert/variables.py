@@ -1,5 +1,7 @@
 """Variables of a container: those that make the group go, all others stay."""
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from trainingjobs.convert.source import Source
@@ -9,6 +11,8 @@ from trainingjobs.model.spec import Manifest
 
 _MAX_ENV = 1000
 _MAX_NAME = 1024
+_REFERENCE = re.compile(r"\$\$|\$\(([^)$]*)\)")
+"""As Kubernetes reads a value; two dollars are one that begins nothing."""
 _FOREIGN = ("completion-index", "training.kubeflow.org/", "jobset.sigs.k8s.io/", "volcano.sh/")
 """What pods of other operators are labelled with, and ours are not."""
 
@@ -25,18 +29,66 @@ def converted(container: Source) -> list[Manifest]:
     found = container.children("env")
     if len(found) > _MAX_ENV:
         raise container.refusal("env", f"must not be more than {_MAX_ENV}")
-    kept: dict[str, Manifest] = {}
+    kept: list[Manifest] = []
     for item in found:
         variable = _variable(item)
         name = variable["name"]
         if name in RESERVED:
             was = f" (it was {variable['value']!r})" if "value" in variable else ""
             container.note(f"env.{name}", f"it is not a template's to set{was}", _instead(name))
-            continue
-        if name in kept:
-            container.note(f"env.{name}", "it is set twice", "the last of them was kept")
-        kept[name] = variable
-    return list(kept.values())
+        else:
+            kept.append(variable)
+    return _once(container, kept)
+
+
+def overridden(old: Sequence[Manifest], new: Sequence[Manifest]) -> list[Manifest]:
+    """The old variables with the new ones in their places, and all others after them.
+
+    Kubernetes fills `$(NAME)` in from what stands before it: so the order is a part of the meaning,
+    and Kubeflow merges in this way.
+    """
+    named = {item["name"]: item for item in new}
+    there = {item["name"] for item in old}
+    return [
+        *(named.get(item["name"], item) for item in old),
+        *(item for item in new if item["name"] not in there),
+    ]
+
+
+def _once(container: Source, found: list[Manifest]) -> list[Manifest]:
+    """Each name once, at its last place; who refers to one of before gets that one's value."""
+    last = {item["name"]: number for number, item in enumerate(found)}
+    before: dict[str, Manifest] = {}
+    kept: list[Manifest] = []
+    for number, item in enumerate(found):
+        filled = _filled(container, item, before)
+        if last[item["name"]] == number:
+            before.pop(item["name"], None)
+            kept.append(filled)
+        else:
+            before[item["name"]] = filled
+            container.note(f"env.{item['name']}", "it is set twice", "the last of them was kept")
+    return kept
+
+
+def _filled(container: Source, item: Manifest, before: dict[str, Manifest]) -> Manifest:
+    """The variable with the values of those that are left out, where it refers to them."""
+
+    def value(found: re.Match[str]) -> str:
+        other = before.get(found[1] or "")
+        if other is None:
+            return found[0]
+        if "valueFrom" in other:
+            container.note(
+                f"env.{item['name']}",
+                f"it refers to the first of two {found[1]}, which is left out",
+                "give one of them another name",
+            )
+            return found[0]
+        return str(other.get("value") or "")
+
+    text = item.get("value")
+    return item if text is None else {**item, "value": _REFERENCE.sub(value, text)}
 
 
 def _instead(name: str) -> str:
