@@ -67,6 +67,7 @@ def spec_of(document: Any) -> dict[str, Any]:
          "elastic", {"minInstances": 1, "maxInstances": 2}),
         ("pytorchjob-elastic.yaml", "spec.elasticPolicy.rdzvPort", 29400, "port", 29400),
         ("pytorchjob-elastic.yaml", "spec.runPolicy.backoffLimit", 7, "maxRestarts", 7),
+        ("pytorchjob-elastic.yaml", f"{WORKER}.restartPolicy", "Never", "maxRestarts", 100),
         ("pytorchjob-roles.yaml", "spec.elasticPolicy.maxReplicas", 6,
          "elastic", {"minInstances": 3, "maxInstances": 7}),
         ("pytorchjob-elastic.yaml", f"{WORKER}.replicas", 6,
@@ -162,6 +163,56 @@ def test_the_launchers_word_counts_where_both_say_something() -> None:
     (main,) = result.manifest["spec"]["template"]["spec"]["containers"]
     assert main["env"] == [{"name": "OMP_PLACES", "value": "cores"}, env[1]]
     assert "spec.mpiReplicaSpecs.Launcher.env.OMP_PLACES" in {note.path for note in result.notes}
+
+
+def test_an_elastic_job_of_a_master_alone_may_grow_by_workers() -> None:
+    job = sample("pytorchjob-roles.yaml", **{f"{WORKER}.replicas": 0})
+    job["spec"]["elasticPolicy"] = {"minReplicas": 0, "maxReplicas": 4}
+    master = job["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"]
+    master[1]["image"] = "registry.example/master:1"
+    spec = spec_of(job)
+    assert (spec["PARALLEL_INSTANCES"], spec["elastic"]) == (
+        1,
+        {"minInstances": 1, "maxInstances": 5},
+    )
+    (worker,) = spec["template"]["spec"]["containers"]
+    assert worker["image"] == "registry.example/roles:1"
+    assert spec["masterTemplate"]["spec"]["containers"][1]["image"] == "registry.example/master:1"
+
+
+ABORT = {"event": "PodFailed", "action": "AbortJob"}
+
+
+@pytest.mark.parametrize(
+    ("policies", "rules", "restarts"),
+    [
+        ([ABORT], None, 0),
+        ([{"exitCode": 3, "action": "AbortJob"}, ABORT], None, 0),
+        ([{"exitCode": 3, "action": "RestartJob"}], [([3], "Restart")], 5),
+        (
+            [{"exitCode": 3, "action": "RestartJob"}, ABORT],
+            [([3], "Restart"), ([*range(1, 3), *range(4, 256)], "Fail")],
+            5,
+        ),
+        (
+            [{"exitCode": 3, "action": "AbortJob"}, {"exitCode": 3, "action": "RestartJob"}],
+            [([3], "Fail")],
+            5,
+        ),
+        (
+            [{"exitCode": code, "action": "AbortJob"} for code in range(1, 31)],
+            [([*range(1, 31)], "Fail")],
+            5,
+        ),
+    ],
+)
+def test_volcanos_policies_are_rules_that_are_not_idle(
+    policies: Any, rules: Any, restarts: int
+) -> None:
+    spec = spec_of(sample("volcano.yaml", **{"spec.policies": policies}))
+    found = spec.get("failureRules")
+    assert (found and [(rule["exitCodes"], rule["action"]) for rule in found]) == rules
+    assert spec["maxRestarts"] == restarts
 
 
 def _env(**values: str) -> list[dict[str, str]]:
@@ -269,6 +320,12 @@ def test_a_trainjobs_variables_stand_where_the_runtimes_stood() -> None:
          "nothing waits here"),
         ("volcano.yaml", "spec.tasks.1.policies", [{"event": "PodFailed", "action": "AbortJob"}],
          "spec.tasks[1].policies[0].action", "AbortJob of one task alone"),
+        ("volcano.yaml", "spec.tasks.1.policies", [{"exitCode": 3, "action": "RestartJob"}],
+         "spec.tasks[1].policies[0].action", "RestartJob by exit code"),
+        ("volcano.yaml", "spec.policies.0", {"event": "TaskCompleted", "action": "CompleteJob"},
+         "spec.policies[0].action", "CompleteJob on TaskCompleted"),
+        ("pytorchjob-elastic.yaml", "spec.runPolicy.backoffLimit", 7,
+         "spec.elasticPolicy.maxRestarts", "the backoffLimit was taken"),
         ("volcano.yaml", "spec.policies.0.event", "Unknown", "spec.policies[0].action",
          "RestartJob on Unknown"),
     ],

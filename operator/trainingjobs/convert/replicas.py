@@ -63,6 +63,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
 class Part:
     """Replicas of one role."""
 
+    role: str
     source: Source
     count: int
     pod: Pod
@@ -73,17 +74,19 @@ def group(kind: Kind, job: Source) -> Group:
     spec = job.child("spec")
     life = policy.run_policy(spec.child("runPolicy"))
     specs = spec.child(kind.field)
-    parts = _parts(specs, kind)
+    parts = _parts(specs, kind, grows=bool(spec.peek("elasticPolicy", "maxReplicas")))
     size = sum(part.count for part in parts)
-    stretch = elastic.fields(spec, size, masters=size - parts[-1].count if len(parts) > 1 else 0)
-    limit = (
-        life.backoff_limit if life.backoff_limit is not None else stretch.pop("maxRestarts", None)
-    )
+    masters = sum(part.count for part in parts if part.role in kind.masters)
+    stretch = elastic.fields(spec, size, masters=masters)
+    own = stretch.pop("maxRestarts", None)
+    limit = own if life.backoff_limit is None else life.backoff_limit
+    if own is not None:
+        _tell_of_restarts(spec, own, limit)
     fields = {
         **pods.listening(parts[0].pod, kind.port, parts[0].source),
         **stretch,
         **_own(spec),
-        **policy.restarts([part.source for part in parts], limit),
+        **policy.restarts([part.source for part in parts], limit, never_ends_it=own is None),
         **life.fields,
     }
     for part in parts:
@@ -120,8 +123,8 @@ def count(replica: Source) -> int:
     return 1 if found is None else found
 
 
-def _parts(specs: Source, kind: Kind) -> list[Part]:
-    """The master, if one is there, and then the workers, if some are."""
+def _parts(specs: Source, kind: Kind, *, grows: bool) -> list[Part]:
+    """The master, if one is there, and then the workers, if some are or may come."""
     found = by_role(specs, (*kind.masters, "Worker", "Evaluator"))
     if "Evaluator" in found:
         found.pop("Evaluator")
@@ -129,9 +132,9 @@ def _parts(specs: Source, kind: Kind) -> list[Part]:
     masters = [name for name in kind.masters if name in found]
     if len(masters) > 1:
         raise specs.refusal(masters[1], f"there is a {masters[0]} already")
-    parts = [_part(found[name], kind) for name in (*masters, "Worker") if name in found]
-    there = [part for part in parts if part.count]
-    if not there:
+    parts = [_part(name, found[name], kind) for name in (*masters, "Worker") if name in found]
+    there = [part for part in parts if part.count or (grows and part.role == "Worker")]
+    if not any(part.count for part in there):
         raise NotConvertible(f"{specs.path}: no replica is there")
     if kind.framework is Framework.TENSORFLOW and not masters:
         specs.note("Worker", "the first worker is the chief here", "TF_CONFIG says so to all")
@@ -140,9 +143,19 @@ def _parts(specs: Source, kind: Kind) -> list[Part]:
     return there
 
 
-def _part(replica: Source, kind: Kind) -> Part:
+def _part(role: str, replica: Source, kind: Kind) -> Part:
     size = count(replica)
-    return Part(replica, size, pods.converted(replica.child("template"), [kind.container]))
+    return Part(role, replica, size, pods.converted(replica.child("template"), [kind.container]))
+
+
+def _tell_of_restarts(spec: Source, own: int, limit: int) -> None:
+    taken = "it became spec.maxRestarts" if limit == own else "the backoffLimit was taken"
+    spec.note(
+        "elasticPolicy.maxRestarts",
+        f"torchrun was to start its processes anew {own} times in their pods: {taken}, which counts "
+        "restarts of the whole group",
+        "give torchrun --max-restarts for the old way, as in examples/08-torchrun-elastic",
+    )
 
 
 def _own(spec: Source) -> Manifest:

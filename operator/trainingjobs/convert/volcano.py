@@ -36,6 +36,7 @@ _PLUGIN_TOLD = {
 }
 _ENDS = {"AbortJob", "TerminateJob"}
 _RESTARTS = {"RestartJob", "RestartTask", "RestartPod"}
+_CODES = range(1, 256)
 _PODS = {"PodFailed", "PodEvicted", "TaskFailed", "*"}
 
 
@@ -173,10 +174,11 @@ def _completes(task: Source) -> bool:
     ends = False
     for item in task.children("policies"):
         events, action = _events(item), item.text("action")
-        if action == "CompleteJob" and events <= {"TaskCompleted"}:
+        if action == "CompleteJob" and events and events <= {"TaskCompleted"}:
             ends = True
-        elif not (events <= _PODS and action in _RESTARTS):
-            item.note("action", f"{action} of one task alone", "see spec.failureRules")
+        elif not (events and events <= _PODS and action in _RESTARTS):
+            what = f"{action} of one task alone" if events else f"{action} by exit code"
+            item.note("action", what, "see spec.failureRules")
         item.take("exitCode")
         item.take("timeout")
         item.close()
@@ -185,21 +187,37 @@ def _completes(task: Source) -> bool:
 
 def _policies(spec: Source) -> Manifest:
     """What failures lead to: rules by exit code, or the end at the first of them."""
-    rules: list[Manifest] = []
-    budget: dict[str, Any] = {}
+    actions: dict[int, str] = {}
+    ends = False
     for item in spec.children("policies"):
         events, action = _events(item), item.text("action")
         code = item.number("exitCode", least=1, most=255)
         item.told({"timeout": ("nothing waits here", "see spec.stallTimeoutSeconds")})
         item.close()
         if code is not None and action in _ENDS | _RESTARTS:
-            ends = "Fail" if action in _ENDS else "Restart"
-            rules.append({"exitCodes": [code], "action": ends})
+            actions.setdefault(code, "Fail" if action in _ENDS else "Restart")
         elif action in _ENDS and events & {"PodFailed", "TaskFailed", "*"}:
-            budget = {"maxRestarts": 0}
-        elif not (action in _RESTARTS and events <= _PODS) and action != "CompleteJob":
-            item.note("action", f"{action} on {', '.join(sorted(events))}", "see spec.failureRules")
-    return budget | ({"failureRules": rules[:20]} if rules else {})
+            ends = True
+        elif not (action in _RESTARTS and events <= _PODS):
+            item.note("action", f"{action} on {', '.join(sorted(events))}", _instead(action))
+    return _ruled(actions, ends=ends)
+
+
+def _ruled(actions: Mapping[int, str], *, ends: bool) -> Manifest:
+    """The rules; where any other failure is the end, that is a rule too if some restart."""
+    if ends and "Restart" not in actions.values():
+        return {"maxRestarts": 0}
+    rest = {code: "Fail" for code in _CODES if ends and code not in actions}
+    by_action = {
+        action: [code for code, own in sorted((actions | rest).items()) if own == action]
+        for action in sorted({*actions.values(), *rest.values()}, reverse=True)
+    }
+    rules = [{"exitCodes": codes, "action": action} for action, codes in by_action.items()]
+    return {"failureRules": rules} if rules else {}
+
+
+def _instead(action: str | None) -> str:
+    return "see spec.successPolicy" if action == "CompleteJob" else "see spec.failureRules"
 
 
 def _events(item: Source) -> set[str]:
