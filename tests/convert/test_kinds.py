@@ -215,6 +215,135 @@ def test_volcanos_policies_are_rules_that_are_not_idle(
     assert spec["maxRestarts"] == restarts
 
 
+CONTAINER = {"name": "pytorch", "image": "i", "command": ["python", "train.py"]}
+
+
+@pytest.mark.parametrize(
+    ("processes", "command", "told"),
+    [
+        ("2", ["python", "train.py"], True),
+        ("auto", ["python", "train.py"], True),
+        ("1", ["python", "train.py"], False),
+        ("2", ["torchrun", "train.py"], False),
+        ("2", ["python", "-m", "torch.distributed.run", "train.py"], False),
+    ],
+)
+def test_a_rank_that_means_something_else_here_is_told(
+    processes: str, command: list[str], told: bool
+) -> None:
+    job = sample("pytorchjob.yaml", **{"spec.nprocPerNode": processes})
+    for role in job["spec"]["pytorchReplicaSpecs"].values():
+        role["template"]["spec"]["containers"] = [{**CONTAINER, "command": command}]
+    result = convert(job)
+    assert isinstance(result, Converted)
+    found = [note for note in result.notes if note.path == "spec.nprocPerNode"]
+    assert bool([note for note in found if note.why.startswith("RANK was the pod's")]) is told
+
+
+@pytest.mark.parametrize(
+    ("command", "runtime_env", "wanted"),
+    [
+        (["torchrun", "train.py"], None, "auto"),
+        (["torchrun", "--nproc_per_node=4", "train.py"], None, 4),
+        (["torchrun", "--nproc_per_node=gpu", "train.py"], None, "auto"),
+        (["torchrun", "train.py"], [], "auto"),
+        (["torchrun", "train.py"], [{"name": "PET_NPROC_PER_NODE", "value": "2"}], 2),
+    ],
+)
+def test_processes_of_a_trainjob_that_says_no_number(
+    command: list[str], runtime_env: Any, wanted: Any
+) -> None:
+    job = sample("trainjob.yaml", **{"spec.trainer.command": command})
+    del job["spec"]["trainer"]["numProcPerNode"]
+    runtime = read((INPUTS / "trainjob-runtime.yaml").read_text())[0].value
+    runtime["spec"]["mlPolicy"] = {"torch": {}}
+    jobs = runtime["spec"]["template"]["spec"]["replicatedJobs"]
+    jobs[1]["template"]["spec"]["template"]["spec"]["containers"][0]["env"] = runtime_env
+    key = ("ClusterTrainingRuntime", "", "torch-distributed")
+    result = convert(job, {} if runtime_env is None else {key: runtime})
+    assert isinstance(result, Converted), result
+    assert result.manifest["spec"]["processesPerInstance"] == wanted
+
+
+def test_annotations_name_the_container_as_it_is_called_now() -> None:
+    apparmor, seccomp = (
+        "apparmor.security.beta.kubernetes.io",
+        "seccomp.security.alpha.kubernetes.io",
+    )
+    inject = "vault.hashicorp.com/agent-inject-containers"
+    found = {
+        f"container.{apparmor}/pytorch": "runtime/default",
+        f"container.{apparmor}/sidecar": "unconfined",
+        f"container.{seccomp}/pytorch": "unconfined",
+        "kubectl.kubernetes.io/default-container": "pytorch",
+        "kubectl.kubernetes.io/default-logs-container": "pytorch",
+        inject: "pytorch, other",
+        "team": "pytorch",
+    }
+    path = f"{WORKER}.template.metadata.annotations"
+    result = convert(sample("pytorchjob.yaml", **{path: found}))
+    assert isinstance(result, Converted)
+    assert result.manifest["spec"]["template"]["metadata"]["annotations"] == {
+        f"container.{apparmor}/trainer": "runtime/default",
+        f"container.{apparmor}/sidecar": "unconfined",
+        f"container.{seccomp}/trainer": "unconfined",
+        "kubectl.kubernetes.io/default-container": "trainer",
+        "kubectl.kubernetes.io/default-logs-container": "trainer",
+        inject: "pytorch, other",
+        "team": "pytorch",
+    }
+    told = [note for note in result.notes if "it names pytorch" in note.why]
+    assert {note.path.rpartition(".annotations.")[2] for note in told} == {inject}
+
+
+@pytest.mark.parametrize(
+    ("path", "annotation", "told"),
+    [
+        ("metadata", "alpha.jobset.sigs.k8s.io/exclusive-topology", "JobSet alone reads it"),
+        ("metadata", "kueue.x-k8s.io/priority-class", "Kueue knows no TrainingJob yet"),
+        (f"{WORKER}.template.metadata", "kueue.x-k8s.io/podset-required-topology", "Kueue knows"),
+        (f"{WORKER}.template.metadata", "sidecar.istio.io/inject", ""),
+        ("metadata", "notjobset.sigs.k8s.io/x", ""),
+    ],
+)
+def test_annotations_that_nobody_reads_any_more_are_told(
+    path: str, annotation: str, told: str
+) -> None:
+    result = convert(sample("pytorchjob.yaml", **{f"{path}.annotations": {annotation: "x"}}))
+    assert isinstance(result, Converted)
+    found = [note.why for note in result.notes if note.path == f"{path}.annotations.{annotation}"]
+    assert len(found) == bool(told)
+    assert all(why.startswith(told) for why in found)
+
+
+@pytest.mark.parametrize(
+    ("worker", "told"),
+    [
+        ({"command": ["/usr/sbin/sshd"], "args": ["-De"]}, []),
+        ({"command": ["/bin/sh", "-c", "mkdir -p /var/run/sshd; /usr/sbin/sshd -D;"]}, []),
+        ({"command": ["sleep", "infinity"]}, []),
+        ({"command": ["sh", "-c", "./warm-cache && /usr/sbin/sshd -D"]}, ["command"]),
+        ({"command": ["./warm-cache"]}, ["command"]),
+        ({"readinessProbe": {"tcpSocket": {"port": 22}}}, ["readinessProbe"]),
+        ({"lifecycle": {"preStop": {"exec": {"command": ["./bye"]}}}}, ["lifecycle"]),
+        ({"command": "sshd"}, []),
+    ],
+)
+def test_what_an_mpi_worker_ran_and_was_asked_is_told(worker: Any, told: list[str]) -> None:
+    job = sample("mpijob-v2beta1.yaml")
+    (container,) = job["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"]["containers"]
+    for name in ("command", "args"):
+        del container[name]
+    container |= worker
+    result = convert(job)
+    assert isinstance(result, Converted)
+    paths = [f"spec.mpiReplicaSpecs.Launcher.template.{name}" for name in told]
+    assert [note.path for note in result.notes if "the workers' " in note.why] == [
+        "spec.mpiReplicaSpecs.Launcher.template.resources",
+        *paths,
+    ]
+
+
 def _env(**values: str) -> list[dict[str, str]]:
     return [{"name": name, "value": value} for name, value in values.items()]
 

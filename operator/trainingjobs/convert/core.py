@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from trainingjobs.convert import jobset, mpi, policy, replicas, traces, trainjob, volcano
+from trainingjobs.convert import jobset, mpi, options, policy, replicas, traces, trainjob, volcano
 from trainingjobs.convert.bounds import bounded
 from trainingjobs.convert.group import Group, manifest
 from trainingjobs.convert.source import NotConvertible, Note, Source
@@ -76,11 +76,11 @@ def convert(document: Any, runtimes: Runtimes = MappingProxyType({})) -> Result:
     except NotConvertible as error:
         return Refused(str(error))
     name = str(done["metadata"].get("name", ""))
-    counted = _PROCESSES in done["spec"]
     for part in ("template", "masterTemplate"):
         template = done["spec"].get(part)
         if template:
-            notes += traces.notes(template, name, f"spec.{part}", counted=counted)
+            notes += traces.notes(template, name, f"spec.{part}")
+            notes += options.notes(template, f"spec.{part}", done["spec"].get(_PROCESSES))
     return Converted(done, tuple(dict.fromkeys(notes)))
 
 
@@ -88,9 +88,11 @@ def _counted(job: Source, document: Any, group: Group) -> Group:
     """The group with as many processes as its commands start, where the job does not say it."""
     if group.framework is not Framework.PYTORCH or _PROCESSES in group.fields:
         return group
-    found = traces.processes([document, group.template, group.master]) & set(policy.PROCESSES)
+    told = options.processes([document, *group.sources, group.template, group.master])
+    found = told & set(policy.PROCESSES)
     if len(found) != 1:
-        return group
+        guess = {} if told or group.guess is None else {_PROCESSES: group.guess}
+        return replace(group, fields={**group.fields, **guess})
     (number,) = found
     job.note(
         f"spec.{_PROCESSES}", f"{number} was taken from what the pods run", "see that it is so"

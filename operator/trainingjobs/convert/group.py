@@ -1,9 +1,10 @@
 """The group that a foreign job describes, and the TrainingJob that is made of it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from trainingjobs.convert import annotations
 from trainingjobs.convert.source import NotConvertible, Source
 from trainingjobs.model import labels
 from trainingjobs.model.job import Invalid, parse
@@ -15,8 +16,6 @@ _FROM_SERVER = {
     "deletionTimestamp", "deletionGracePeriodSeconds",
 }  # fmt: skip
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-KUEUE = "kueue.x-k8s.io/queue-name"
-_PAGE = "see docs/placement.md"
 _METADATA = {
     "ownerReferences": ("the owner owns the old job", "let it make the new one"),
     "finalizers": ("they are another controller's", "add what the new job needs"),
@@ -36,6 +35,10 @@ class Group:
     """Further fields of the spec."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Labels that the job gets beside its own."""
+    sources: Sequence[Manifest] = ()
+    """Further manifests that tell of the job, as they are."""
+    guess: str | None = None
+    """How many processes an instance has, where nothing that the pods run tells of it."""
 
 
 def manifest(job: Source, group: Group) -> Manifest:
@@ -87,8 +90,8 @@ def _metadata(metadata: Source, more: Mapping[str, str]) -> Manifest:
     for field_name in _FROM_SERVER:
         metadata.take(field_name)
     metadata.told(_METADATA)
-    if KUEUE in own:
-        metadata.note("labels", f"Kueue knows no TrainingJob yet: {KUEUE} does nothing", _PAGE)
+    annotations.tell_unread(metadata, "labels", own)
+    annotations.tell_unread(metadata, "annotations", notes)
     metadata.close()
     parts = {"name": name, "generateName": None if name else prefix, "namespace": namespace}
     return {

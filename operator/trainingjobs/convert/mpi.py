@@ -4,6 +4,7 @@ A launcher is a pod of its own that runs no rank. Here the master is the first o
 runs the command, and mpirun puts ranks on it as on all others.
 """
 
+import re
 from typing import Any
 
 from trainingjobs.convert import pods, policy, replicas
@@ -12,10 +13,17 @@ from trainingjobs.convert.pods import Pod
 from trainingjobs.convert.source import Source
 from trainingjobs.model import labels
 from trainingjobs.model.spec import Framework, Manifest
+from trainingjobs.model.text import cut
 
+_FEW = 80
 _V1 = "kubeflow.org/v1"
 _COMMAND = ("command", "args", "workingDir")
 _FROM_LAUNCHER = ("name", "image", "env", "envFrom", "volumeMounts", *_COMMAND)
+_PROBES = ("startupProbe", "readinessProbe", "livenessProbe", "lifecycle")
+_SSHD = re.compile(
+    r"(\S*sh -l?c )?(mkdir -p /\S*sshd\s*(;|&&)\s*)?(exec )?(\S*/)?(sshd|sleep)\b[^;&|\n]*[;\s]*"
+)
+"""What a worker runs that only waits for its launcher."""
 _TOLD = {
     "sshAuthMountPath": ("there is no ssh: the operator starts the ranks", "leave it out"),
     "mpiImplementation": (
@@ -71,6 +79,7 @@ def launched(launcher: Source, first: Pod, worker: Pod) -> Manifest:
     rest = {name: value for name, value in own.items() if name not in (*_COMMAND, *lists)}
     done = {**rest, **command, **{name: items for name, items in lists.items() if items}}
     _tell_others(launcher, first, worker)
+    _tell_of_worker(launcher, own)
     if not command.get("command"):
         launcher.note("template", "the launcher has no command", "write it: mpirun and the program")
     spec, taken = worker.template["spec"], first.template["spec"]
@@ -116,6 +125,26 @@ def _joined(launcher: Source, own: Manifest, main: Manifest, name: str) -> list[
             )
     # the launcher's first: in its order its variables mean what they meant
     return [*theirs, *(item for item in mine if item.get(key) not in named)]
+
+
+def _tell_of_worker(launcher: Source, own: Manifest) -> None:
+    """Tell of what the workers' container ran, and of who looked whether it does."""
+    said = [own.get(name) for name in ("command", "args")]
+    text = " ".join(str(word) for items in said if isinstance(items, list) for word in items)
+    if text and not _SSHD.fullmatch(text):
+        launcher.note(
+            "template.command",
+            f"the workers' own command is left out: {cut(text, _FEW)}",
+            "each worker waits for the launcher's ranks; what has to run before belongs into an "
+            "init container",
+        )
+    for name in _PROBES:
+        if own.get(name):
+            launcher.note(
+                f"template.{name}",
+                "the workers' was kept, and there is no sshd to be asked",
+                "leave it out if it looks for sshd, or the pods are ended for it",
+            )
 
 
 def _tell_others(launcher: Source, first: Pod, worker: Pod) -> None:

@@ -8,12 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trainingjobs.convert import variables
+from trainingjobs.convert import annotations, variables
 from trainingjobs.convert.source import Source
 from trainingjobs.model import labels
 from trainingjobs.model.spec import Manifest
 
-DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"
 _MAX_CONTAINERS = 100
 _MAX_NAME = 63
 PORTS = range(1024, 65536)
@@ -44,7 +43,8 @@ def converted(template: Source, names: Sequence[str]) -> Pod:
     Raises:
         NotConvertible: when it is no pod template.
     """
-    metadata, spec = _metadata(template.child("metadata")), template.child("spec")
+    about, spec = template.child("metadata"), template.child("spec")
+    metadata = _metadata(about)
     template.close()
     order = spec.names()
     _restarts(spec)
@@ -58,7 +58,8 @@ def converted(template: Source, names: Sequence[str]) -> Pod:
     renamed = [item | {"name": labels.TRAINER} if item["name"] == old else item for item in found]
     lists = {"containers": renamed, "initContainers": helpers}
     pod = _ordered(order, lists | {"volumes": _named(spec, "volumes", "name")} | spec.rest())
-    _renamed_in(metadata, old)
+    if "annotations" in metadata:
+        metadata["annotations"] = annotations.renamed(about, metadata["annotations"], old)
     parts = {"metadata": metadata} if metadata else {}
     return Pod({**parts, "spec": _referring(pod, old)})
 
@@ -68,6 +69,8 @@ def _metadata(metadata: Source) -> Manifest:
     found = {name: metadata.texts(name) for name in ("labels", "annotations")}
     for name in metadata.names():
         metadata.told({name: ("pods are named by the operator", "use labels or annotations")})
+    for name, texts in found.items():
+        annotations.tell_unread(metadata, name, texts)
     return {name: texts for name, texts in found.items() if texts}
 
 
@@ -136,12 +139,6 @@ def _training(spec: Source, there: Sequence[str], names: Sequence[str]) -> str:
             f"call the one that trains {labels.TRAINER}",
         )
     return found
-
-
-def _renamed_in(metadata: Manifest, old: str) -> None:
-    notes = metadata.get("annotations") or {}
-    if notes.get(DEFAULT_CONTAINER) == old:
-        metadata["annotations"] = {**notes, DEFAULT_CONTAINER: labels.TRAINER}
 
 
 def _referring(value: Any, old: str) -> Any:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from trainingjobs.convert import elastic, pods, policy
+from trainingjobs.convert import elastic, options, pods, policy
 from trainingjobs.convert.group import Group
 from trainingjobs.convert.pods import Pod
 from trainingjobs.convert.source import NotConvertible, Source
@@ -14,6 +14,14 @@ _NO_PLACE = {
     "PS": "parameter servers have no place in a group of one master and workers: use "
     "MultiWorkerMirroredStrategy, or keep the TFJob",
 }
+_RANK = (
+    "RANK was the pod's number there, and is the first rank of the instance here",
+    "read NODE_RANK for the number; processes that torchrun starts get a RANK of their own",
+)
+_JAX = (
+    "COORDINATOR_ADDRESS, COORDINATOR_PORT, NUM_PROCESSES and PROCESS_ID are not set here",
+    "initialize() needs no argument; else read JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES …",
+)
 _TOLD = {
     "enableDynamicWorker": (
         "every instance knows all others",
@@ -89,6 +97,7 @@ def group(kind: Kind, job: Source) -> Group:
         **policy.restarts([part.source for part in parts], limit, never_ends_it=own is None),
         **life.fields,
     }
+    _tell_of_variables(spec, kind, parts[-1].pod, fields.get("processesPerInstance"))
     for part in parts:
         part.source.close()
     spec.close()
@@ -152,10 +161,19 @@ def _tell_of_restarts(spec: Source, own: int, limit: int) -> None:
     taken = "it became spec.maxRestarts" if limit == own else "the backoffLimit was taken"
     spec.note(
         "elasticPolicy.maxRestarts",
-        f"torchrun was to start its processes anew {own} times in their pods: {taken}, which counts "
-        "restarts of the whole group",
+        f"torchrun was to start its processes anew {own} times in their pods: {taken}, which "
+        "counts restarts of the whole group",
         "give torchrun --max-restarts for the old way, as in examples/08-torchrun-elastic",
     )
+
+
+def _tell_of_variables(spec: Source, kind: Kind, pod: Pod, processes: int | str | None) -> None:
+    """Tell of what the other operator's variables meant, where it is something else here."""
+    if kind.framework is Framework.JAX:
+        spec.note(kind.field, *_JAX)
+    several = kind.framework is Framework.PYTORCH and processes not in {None, 1}
+    if several and options.rank_is_read(pod.template):
+        spec.note("nprocPerNode", *_RANK)
 
 
 def _own(spec: Source) -> Manifest:

@@ -10,6 +10,8 @@ from trainingjobs.convert.group import Group
 from trainingjobs.convert.source import Source
 from trainingjobs.model.spec import MAX_INSTANCES, Framework, Manifest
 
+_AUTO = "auto"
+"""What Kubeflow takes for torch where nobody says another number."""
 _LAUNCHER = "launcher"
 _CLUSTER = "ClusterTrainingRuntime"
 RUNTIMES = frozenset({"TrainingRuntime", _CLUSTER})
@@ -56,6 +58,8 @@ class Base:
     instances: int | None
     processes: int | str | None
     framework: Framework | None
+    guess: str | None = None
+    """Processes in each instance, where nothing tells of them."""
 
 
 def key(kind: str, metadata: Manifest) -> Key:
@@ -90,6 +94,8 @@ def group(job: Source, runtimes: Runtimes) -> Group:
         instances=nodes or base.instances or 1,
         template=template,
         fields=policy.present(fields),
+        sources=[runtimes[wanted_key]] if wanted_key in runtimes else [],
+        guess=base.guess,
     )
 
 
@@ -106,8 +112,8 @@ def _base(spec: Source, wanted: Key, runtimes: Runtimes) -> Base:
             raise spec.refusal("runtimeRef", "XGBoost has no place here: no such framework")
         if found is None:
             spec.note("runtimeRef", "PyTorch was taken", "set spec.framework if it is another")
-        each = "auto" if found is Framework.PYTORCH else None
-        return Base({"spec": {"containers": [{"name": "trainer"}]}}, None, each, found)
+        each = _AUTO if found is Framework.PYTORCH else None
+        return Base({"spec": {"containers": [{"name": "trainer"}]}}, None, None, found, each)
     bounded(runtimes[wanted])
     runtime = Source(runtimes[wanted], f"runtime {name}", spec.notes)
     found_spec = runtime.child("spec")
@@ -144,7 +150,8 @@ def _of_runtime(spec: Source) -> Base:
     inner.close()
     template.close()
     pod = mpi.launched(leads.source, leads.pod, node.pod) if leads else node.pod.template
-    return Base(pod, nodes or node.count, processes, framework)
+    guess = _AUTO if framework is Framework.PYTORCH else None
+    return Base(pod, nodes or node.count, processes, framework, guess)
 
 
 def _trained(template: Manifest, trainer: Source) -> Manifest:

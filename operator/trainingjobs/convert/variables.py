@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from trainingjobs.convert.options import COUNTS
 from trainingjobs.convert.source import Source
-from trainingjobs.convert.traces import COUNTS
 from trainingjobs.model.reserved import RESERVED
 from trainingjobs.model.spec import Manifest
 

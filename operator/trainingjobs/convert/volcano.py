@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 from trainingjobs.convert import jobset, mpi, pods, policy, traces
 from trainingjobs.convert.group import Group
@@ -209,7 +208,7 @@ def _ruled(actions: Mapping[int, str], *, ends: bool) -> Manifest:
         return {"maxRestarts": 0}
     rest = {code: "Fail" for code in _CODES if ends and code not in actions}
     by_action = {
-        action: [code for code, own in sorted((actions | rest).items()) if own == action]
+        action: [code for code, own in sorted({**actions, **rest}.items()) if own == action]
         for action in sorted({*actions.values(), *rest.values()}, reverse=True)
     }
     rules = [{"exitCodes": codes, "action": action} for action, codes in by_action.items()]
