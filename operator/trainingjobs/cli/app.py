@@ -1,0 +1,53 @@
+"""The commands by name: each is loaded when it is called, so that help is there at once."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from types import MappingProxyType
+
+import click
+
+from trainingjobs import __version__
+from trainingjobs.cli.options import where
+
+COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "list": ("listing", "List jobs"),
+        "describe": ("describing", "Show a job: root cause, ranks, attempts, what to do next"),
+        "why": ("describing", "Say in one paragraph why a job waits, stalls or has failed"),
+        "wait": ("waiting", "Wait for a job's end: exit code 0 done, 1 failed, 124 too late"),
+    }
+)
+
+
+class Commands(click.Group):
+    """A group that knows its commands' names and one line about each, and no more."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, in the order of the help."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command, loaded now."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"trainingjobs.cli.commands.{COMMANDS[cmd_name][0]}")
+        found: click.Command = getattr(module, cmd_name.replace("-", "_") + "_")
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands in the help, without loading any."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, message="%(version)s")
+@where
+def app() -> None:
+    """Run, watch and understand distributed training jobs on Kubernetes."""

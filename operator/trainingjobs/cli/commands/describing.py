@@ -1,0 +1,73 @@
+"""`describe` and `why`: one job, on a screen or in a paragraph."""
+
+import asyncio
+import textwrap
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import click
+
+from trainingjobs.cli import options, screen
+from trainingjobs.cli.views import description, paint, why
+from trainingjobs.client.aio import AsyncTrainingJobClient
+from trainingjobs.client.failures import ClientError
+from trainingjobs.client.job import Job, Manifest
+
+_WIDTH = 100
+
+
+@click.command("describe", cls=options.Command)
+@options.job
+@options.output("json", "yaml")
+@options.where
+def describe_(name: str, form: str | None) -> None:
+    """Show a job: root cause, ranks, attempts, findings, and what to do next."""
+    job, pods, events = screen.run(_seen(name))
+    if form:
+        screen.document(job.manifest, form)
+        return
+    now, program = datetime.now(UTC), options.program()
+    screen.write(_lines(description.sections(job, pods, events, now, program)))
+
+
+@click.command("why", cls=options.Command)
+@options.job
+@options.where
+def why_(name: str) -> None:
+    """Say in one paragraph why a job waits, stalls or has failed."""
+    job, _, events = screen.run(_seen(name))
+    said = why.paragraph(job, events, datetime.now(UTC), options.program())
+    text = screen.safe(said)
+    screen.write(textwrap.wrap(text, _WIDTH) if screen.at_terminal() else [text])
+
+
+def _lines(sections: list[description.Section]) -> Iterator[str]:
+    for heading, lines in sections:
+        if heading:
+            yield ""
+            yield paint.heading(f"{heading}:")
+        indent = "  " if heading else ""
+        yield from (indent + screen.printable(line) for line in lines)
+
+
+async def _seen(name: str) -> tuple[Job, list[Manifest], list[Manifest]]:
+    """The job, its pods and events; those that one may not read are as if there were none."""
+    async with screen.connect() as client:
+        job = await client.get_job(name)
+        pods, events = await asyncio.gather(_pods(client, job), _events(client, job))
+        return job, pods, events
+
+
+async def _pods(client: AsyncTrainingJobClient, job: Job) -> list[Manifest]:
+    try:
+        return await client.get_job_pods(job)
+    except ClientError as error:
+        screen.note(f"pods are not shown: {screen.safe(error)}")
+        return []
+
+
+async def _events(client: AsyncTrainingJobClient, job: Job) -> list[Manifest]:
+    try:
+        return await client.get_job_events(job)
+    except ClientError:
+        return []

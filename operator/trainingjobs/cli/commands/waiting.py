@@ -1,0 +1,69 @@
+"""`wait`: until a job is over, with an exit code for scripts."""
+
+import asyncio
+import re
+import sys
+
+import click
+
+from trainingjobs.cli import options, screen
+from trainingjobs.client.job import Job
+
+TOO_LATE = 124
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
+_SPAN = re.compile(r"(?:\d+(?:\.\d+)?[smhd])+|\d+")
+_PART = re.compile(r"(\d+(?:\.\d+)?)([smhd]?)")
+
+
+class Span(click.ParamType[float]):
+    """A time as `90`, `90s`, `1h30m`."""
+
+    name = "time"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Seconds."""
+        if isinstance(value, int | float):
+            return float(value)
+        if not _SPAN.fullmatch(str(value)):
+            self.fail(f"{value!r} is no time: write 90s, 10m or 1h30m", param, ctx)
+        return sum(float(count) * _UNITS[unit] for count, unit in _PART.findall(str(value)))
+
+
+@click.command("wait", cls=options.Command)
+@options.job
+@click.option("--timeout", type=Span(), metavar="TIME", help="As 90s, 10m, 1h30m; for ever.")
+@click.option("--for", "phases", multiple=True, metavar="PHASE", help="For this phase as well.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing on the way.")
+@options.where
+def wait_(name: str, timeout: float | None, phases: tuple[str, ...], *, quiet: bool) -> None:
+    r"""Wait for a job's end.
+
+    The exit code is 0 when it has succeeded, 1 when it has failed, 124 when time is up.
+
+    \b
+    Examples:
+      {program} wait mnist --timeout 2h
+      {program} wait mnist --for Running --timeout 5m
+    """
+    wanted = {phase.lower() for phase in phases}
+    job = screen.run(_reached(name, timeout, wanted, quiet=quiet))
+    sys.exit(0 if job.succeeded or job.phase.lower() in wanted else 1)
+
+
+async def _reached(name: str, seconds: float | None, wanted: set[str], *, quiet: bool) -> Job:
+    try:
+        async with screen.connect() as client, asyncio.timeout(seconds):
+            said = ""
+            async for job in client.watch_job(name):
+                words = screen.safe(" ".join(filter(None, [job.phase, job.message])))
+                if words != said and not quiet:
+                    screen.note(f"{screen.safe(name)}: {words or 'not seen by an operator yet'}")
+                said = words
+                if job.finished or job.phase.lower() in wanted:
+                    return job
+            raise AssertionError("a watch ends with the job")
+    except TimeoutError:
+        screen.note(f"error: {screen.safe(name)} is not over after {seconds:g} s")
+        sys.exit(TOO_LATE)

@@ -1,0 +1,91 @@
+"""What commands write: coloured for people at a terminal, plain for programs, never raw.
+
+Names and messages come from the cluster, where others write them: a control character in one of
+them would be obeyed by the terminal.
+"""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Coroutine, Iterable
+from typing import Any, TypeVar
+
+import click
+
+from trainingjobs.cli import options
+from trainingjobs.client.aio import AsyncTrainingJobClient
+from trainingjobs.client.failures import ClientError
+
+T = TypeVar("T")
+INTERRUPTED = 130
+
+
+def connect() -> AsyncTrainingJobClient:
+    """The client for the cluster that the command line names."""
+    return AsyncTrainingJobClient(**options.place())
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """What comes of it; what goes wrong is one line, and the exit code 1."""
+    try:
+        return asyncio.run(work)
+    except ClientError as error:
+        raise Failure(" ".join(str(error).split())) from error
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+class Failure(click.ClickException):
+    """What went wrong, in one line on the standard error."""
+
+    def show(self, file: Any = None) -> None:
+        """Write it."""
+        del file
+        note(f"error: {safe(self.message)}")
+
+
+def at_terminal() -> bool:
+    """True where a person reads the output."""
+    return sys.stdout.isatty()
+
+
+def coloured() -> bool:
+    """True where somebody sees colours: at a terminal, unless NO_COLOR is set."""
+    plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
+    return at_terminal() and not plain
+
+
+def safe(text: object) -> str:
+    """The text in one line, with everything that a terminal would obey made visible."""
+    return printable(" ".join(str(text).split()))
+
+
+def printable(line: str) -> str:
+    """The same, with its spaces as they are."""
+    if line.isprintable():
+        return line
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in line
+    )
+
+
+def write(lines: Iterable[str]) -> None:
+    """Lines to the standard output."""
+    for line in lines:
+        click.echo(line, color=coloured())
+
+
+def note(text: str) -> None:
+    """A word to the person, apart from the output."""
+    click.echo(text, err=True)
+
+
+def document(value: Any, form: str) -> None:
+    """A manifest as JSON or YAML."""
+    if form == "json":
+        click.echo(json.dumps(value, indent=2, ensure_ascii=True))
+        return
+    import yaml  # noqa: PLC0415  only for those who ask for it
+
+    click.echo(yaml.safe_dump(value, sort_keys=False), nl=False)

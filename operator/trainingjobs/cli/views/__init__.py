@@ -1,0 +1,1 @@
+"""What is shown of jobs: functions of manifests alone, which ask nobody and write nothing."""

@@ -1,0 +1,140 @@
+"""Why a job does not run, stands still or has failed: one paragraph, for a person in a hurry.
+
+The operator's own sentence comes first, since it has seen more; what the cluster says of the pods
+is added where that sentence does not have it already.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+
+from trainingjobs.cli.views import text
+from trainingjobs.client.job import Job, Manifest
+
+_MAX_EVENTS = 3
+_UNSEEN_SECONDS = 10
+_QUEUE = "kueue.x-k8s.io/queue-name"
+
+
+def paragraph(job: Job, events: Sequence[Manifest], now: datetime, program: str) -> str:
+    """The answer.
+
+    Args:
+        job: about whom.
+        events: of the job and its pods, the latest last.
+        now: for how long ago things were.
+        program: what people type to call this.
+    """
+    return " ".join(_ended(part) for part in _sentences(job, events, now, program) if part)
+
+
+def _sentences(job: Job, events: Sequence[Manifest], now: datetime, program: str) -> Iterator[str]:
+    match job.phase:
+        case "":
+            yield from _unseen(job, now)
+        case "Suspended":
+            yield from _suspended(job, program)
+        case "Succeeded":
+            yield f"{job.name} has succeeded{_took(job)}: nothing is wrong"
+        case "Failed":
+            yield from _failed(job, program)
+        case "Running":
+            yield from _running(job, now)
+        case _:
+            yield from _waiting(job, events, now)
+
+
+def _unseen(job: Job, now: datetime) -> Iterator[str]:
+    if manager := job.spec.get("managedBy"):
+        yield f"{job.name} is managed by {manager}, which has said nothing of it yet"
+        return
+    yield f"no operator has looked at {job.name}, which was made {text.since(job.created, now)} ago"
+    if job.created and (now - job.created).total_seconds() > _UNSEEN_SECONDS:
+        yield (
+            f"look whether one runs and serves namespace {job.namespace}: "
+            "kubectl get deployments -A -l app.kubernetes.io/name=trainingjob-operator"
+        )
+
+
+def _suspended(job: Job, program: str) -> Iterator[str]:
+    yield f"{job.name} is suspended (spec.suspend): it has no pods, and no clock runs"
+    if queue := (job.metadata.get("labels") or {}).get(_QUEUE):
+        yield f"Kueue decides when it starts: it waits in the queue {queue}"
+        return
+    yield f"`{program} resume {job.name}` lets it go on"
+
+
+def _waiting(job: Job, events: Sequence[Manifest], now: datetime) -> Iterator[str]:
+    begun = job.time("attemptStartTime") or job.created
+    yield f"{job.name} is {job.phase} (attempt {job.attempt}, begun {text.since(begun, now)} ago)"
+    yield job.message or _counts(job)
+    if later := job.time("nextAttemptTime"):
+        yield f"the next attempt starts in {text.span((later - now).total_seconds())}"
+    if failure := job.status.get("failure"):
+        yield _lines(failure)
+    yield from told(events, job.message, now)
+
+
+def _running(job: Job, now: datetime) -> Iterator[str]:
+    findings = job.status.get("findings") or []
+    said = [str(found.get("message") or "") for found in findings]
+    if job.holds("Stalled"):
+        stalled = job.condition("Stalled")
+        begun = datetime.fromisoformat(stalled["lastTransitionTime"])
+        yield f"{job.name} has stalled, as was seen {text.since(begun, now)} ago"
+        yield str(stalled.get("message") or job.message)
+        yield from (words for words in said if words not in {stalled.get("message"), job.message})
+        return
+    ready = job.status.get("ready")
+    yield f"{job.name} runs: {ready} instances{_step(job)}, in attempt {job.attempt}"
+    yield from said or ["nothing is known to be wrong"]
+
+
+def _failed(job: Job, program: str) -> Iterator[str]:
+    failure = job.status.get("failure") or {}
+    yield f"{job.name} has failed{_took(job)}"
+    yield job.message
+    yield _lines(failure)
+    if victims := failure.get("victims"):
+        yield f"ranks {victims} fell after it, of its fall"
+    if earlier := (job.status.get("attempts") or [])[:-1]:
+        yield f"{len(earlier)} attempts ended before it: `{program} describe {job.name}` has them"
+
+
+def _lines(failure: Manifest) -> str:
+    words = " ".join(str(failure.get("message") or "").split())
+    return f"its last words: {words}" if words else ""
+
+
+def _counts(job: Job) -> str:
+    counts = job.status.get("instances") or {}
+    return ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+
+
+def _step(job: Job) -> str:
+    progress = job.status.get("progress")
+    return f", {progress}" if progress else ""
+
+
+def _took(job: Job) -> str:
+    begun, ended = job.time("startTime"), job.time("completionTime")
+    return f" after {text.span((ended - begun).total_seconds())}" if begun and ended else ""
+
+
+def told(events: Iterable[Manifest], known: str, now: datetime) -> Iterator[str]:
+    """The latest warnings that say something new."""
+    seen = {" ".join(known.split())}
+    new = []
+    for event in reversed(list(events)):
+        words = " ".join(str(event.get("message") or "").split())
+        if event.get("type") == "Warning" and not any(words in other for other in seen):
+            seen.add(words)
+            new.append((event, words))
+    for event, words in new[:_MAX_EVENTS]:
+        about = event["involvedObject"].get("name")
+        last = event.get("lastTimestamp") or event.get("eventTime")
+        ago = text.since(datetime.fromisoformat(last), now) if last else "some time"
+        yield f"{event.get('reason')} of {about}, {ago} ago: {words}"
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith((".", "!", "?", "…")) else f"{sentence}."

@@ -1,0 +1,195 @@
+"""The asynchronous client: what people do with jobs, by watches and without a wait in between."""
+
+import asyncio
+from collections.abc import AsyncIterator, Collection, Iterable
+from types import TracebackType
+from typing import Any, Self
+
+from lightkube import AsyncClient
+from lightkube.core.generic_client import ALL_NS
+from lightkube.types import PatchType
+
+from trainingjobs.client import config, kinds, watches
+from trainingjobs.client.failures import (
+    ClientError,
+    GoneError,
+    TooLateError,
+    told,
+)
+from trainingjobs.client.follow import Follower, LogLine
+from trainingjobs.client.job import SUCCEEDED, Job, Manifest
+from trainingjobs.client.logs import Logs
+from trainingjobs.model import labels
+
+_PAGE = 500
+FIELD_MANAGER = "trainingjob-client"
+
+
+class AsyncTrainingJobClient:
+    """Jobs of one cluster; `async with` closes its connections."""
+
+    def __init__(
+        self,
+        *,
+        namespace: str | None = None,
+        context: str | None = None,
+        kubeconfig: str | None = None,
+    ) -> None:
+        """Connect as kubectl would.
+
+        Args:
+            namespace: where jobs are meant to be; else the context's.
+            context: of the kubeconfig; else its current one.
+            kubeconfig: a file; else KUBECONFIG, ~/.kube/config, or the pod's own account.
+        """
+        with told():
+            self._config = config.load(kubeconfig, context)
+            self._api = AsyncClient(
+                config=self._config, namespace=namespace, field_manager=FIELD_MANAGER
+            )
+        self._logs = Logs(self._config)
+        self.namespace = str(namespace or self._config.namespace)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._api.close()
+        await self._logs.close()
+
+    async def list_jobs(self, *, all_namespaces: bool = False) -> list[Job]:
+        """The jobs of the namespace, or of all."""
+        where = ALL_NS if all_namespaces else self.namespace
+        with told():
+            found = self._api.list(kinds.TrainingJob, namespace=where, chunk_size=_PAGE)
+            return [Job(dict(item)) async for item in found]
+
+    async def get_job(self, name: str) -> Job:
+        """One job as it is now."""
+        with told():
+            return Job(dict(await self._api.get(kinds.TrainingJob, name, namespace=self.namespace)))
+
+    async def get_job_pods(self, job: Job) -> list[Manifest]:
+        """The pods that the job has now."""
+        chosen: dict[str, Any] = {labels.JOB_UID: job.uid}
+        with told():
+            found = self._api.list(
+                kinds.Pod, namespace=job.namespace, labels=chosen, chunk_size=_PAGE
+            )
+            return [dict(pod) async for pod in found]
+
+    async def get_job_events(self, job: Job) -> list[Manifest]:
+        """What was told of the job, and of the pods that it has now, the latest last."""
+        uids = {job.uid, *(pod["metadata"]["uid"] for pod in await self.get_job_pods(job))}
+        found = []
+        for chosen in ({"involvedObject.uid": job.uid}, {"involvedObject.kind": "Pod"}):
+            fields: dict[str, Any] = chosen
+            with told():
+                async for event in self._api.list(
+                    kinds.Event, namespace=job.namespace, fields=fields, chunk_size=_PAGE
+                ):
+                    found += [dict(event)] if event["involvedObject"].get("uid") in uids else []
+        return sorted(found, key=lambda event: str(event.get("lastTimestamp") or ""))
+
+    async def create_job(self, manifest: Manifest, *, dry_run: bool = False) -> Job:
+        """The job that the API server makes of the manifest."""
+        metadata = {"namespace": self.namespace, **(manifest.get("metadata") or {})}
+        placed = kinds.TrainingJob({**manifest, "metadata": metadata})
+        with told():
+            return Job(dict(await self._api.create(placed, dry_run=dry_run)))
+
+    async def create_config_map(self, manifest: Manifest) -> None:
+        """Store a ConfigMap; the manifest says in which namespace."""
+        with told():
+            await self._api.create(kinds.ConfigMap(manifest))
+
+    async def patch_job(self, name: str, change: Manifest) -> Job:
+        """The job with these fields changed, as `kubectl patch --type=merge` does it."""
+        with told():
+            changed = await self._api.patch(
+                kinds.TrainingJob,
+                name,
+                change,
+                namespace=self.namespace,
+                patch_type=PatchType.MERGE,
+            )
+            return Job(dict(changed))
+
+    async def delete_job(self, name: str) -> None:
+        """Delete the job; its pods go with it."""
+        with told():
+            await self._api.delete(kinds.TrainingJob, name, namespace=self.namespace)
+
+    async def watch_job(self, name: str) -> AsyncIterator[Job]:
+        """The job now and after each change; an API server that is away for a while is waited for.
+
+        Raises:
+            GoneError: when it is deleted.
+        """
+        async for job in watches.job(self._api, self.namespace, name):
+            yield job
+
+    async def watch_pods(self, job: Job) -> AsyncIterator[Manifest]:
+        """The job's pods now, and each at each change, for ever."""
+        async for pod in watches.pods(self._api, job):
+            yield pod
+
+    async def wait_for_job_status(
+        self,
+        name: str,
+        status: Collection[str] = (SUCCEEDED,),
+        timeout: float | None = 600,  # noqa: ASYNC109  Kubeflow's name for it
+    ) -> Job:
+        """The job, once its phase is one of these.
+
+        Raises:
+            TooLateError: when that takes longer than the time-out; it is a TimeoutError.
+            ClientError: when the job ends in another phase.
+        """
+        try:
+            async with asyncio.timeout(timeout):
+                return await self._reached(name, status)
+        except TimeoutError as error:
+            if isinstance(error, ClientError):
+                raise
+            raise TooLateError(f"{name} is not {' or '.join(status)} after {timeout:g} s") from None
+
+    async def get_job_logs(
+        self,
+        name: str,
+        *,
+        ranks: Iterable[int] | None = None,
+        attempt: int | None = None,
+        follow: bool = False,
+        tail: int | None = None,
+    ) -> AsyncIterator[LogLine]:
+        """Lines of all ranks in one stream; followed, it ends with the job.
+
+        Args:
+            name: whose.
+            ranks: of these instances alone.
+            attempt: of this attempt alone; else of the one that runs, and of later ones.
+            follow: go on, over restarts and lost connections, until the job is finished.
+            tail: so many lines of each rank's end alone.
+        """
+        job = await self.get_job(name)
+        follower = Follower(self, self._logs, job, ranks=ranks, attempt=attempt)
+        async for line in follower.follow(tail) if follow else follower.read(tail):
+            yield line
+
+    async def _reached(self, name: str, status: Collection[str]) -> Job:
+        async for job in self.watch_job(name):
+            if job.phase in status:
+                return job
+            if job.finished:
+                raise ClientError(f"{name} has {job.phase.lower()}: {job.message}")
+        raise GoneError(f"{name} was deleted")

@@ -1,0 +1,104 @@
+"""What goes wrong between a client and its cluster, in one line that says what to do next."""
+
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx2
+from lightkube.core.exceptions import ApiError, ConfigError
+
+from trainingjobs.model import labels
+
+_NOT_FOUND, _UNAUTHORIZED, _FORBIDDEN = 404, 401, 403
+_INSTALL = "install the operator first: helm install trainingjob-operator (see its README)"
+
+
+class ClientError(Exception):
+    """What went wrong, and what to do about it, in one line."""
+
+
+class NotFoundError(ClientError):
+    """No such object."""
+
+
+class NotInstalledError(ClientError):
+    """The cluster knows no TrainingJobs."""
+
+
+class RefusedError(ClientError):
+    """The API server does not take it: its words are the message."""
+
+
+class UnreachableError(ClientError):
+    """No answer: the same may work in a moment."""
+
+
+class GoneError(ClientError):
+    """The job was deleted while somebody waited for it."""
+
+
+class TooLateError(ClientError, TimeoutError):
+    """What was waited for did not come in time."""
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Whatever goes wrong inside comes out as a ClientError."""
+    try:
+        yield
+    except (httpx2.HTTPError, ConfigError, OSError, KeyError) as error:
+        if isinstance(error, ClientError):
+            raise
+        raise translated(error) from error
+
+
+def translated(error: Exception) -> ClientError:
+    """The error in words for people."""
+    match error:
+        case httpx2.HTTPStatusError():
+            return _answer(error)
+        case httpx2.TimeoutException():
+            return UnreachableError(f"the API server does not answer in time ({_where(error)})")
+        case httpx2.HTTPError():
+            return UnreachableError(
+                f"the API server cannot be reached ({_where(error)}): {_cause(error)}; "
+                "check the cluster and --context"
+            )
+        case KeyError():
+            return ClientError(f"the kubeconfig, or what its exec plugin answers, has no {error}")
+        case _:
+            return ClientError(f"{error}; check --kubeconfig, KUBECONFIG and --context")
+
+
+def _answer(error: httpx2.HTTPStatusError) -> ClientError:
+    code = error.response.status_code if error.response is not None else 0
+    status = error.status if isinstance(error, ApiError) else None
+    words = (status.message if status is not None else None) or f"HTTP {code}"
+    code = (status.code if status is not None else None) or code
+    if code == _NOT_FOUND:
+        missing = status is None or not (status.details and status.details.name)
+        if missing and labels.GROUP in str(error.request.url):
+            return NotInstalledError(f"this cluster knows no TrainingJobs: {_INSTALL}")
+        return NotFoundError(f"{words}; `list -A` shows what is there")
+    if code == _UNAUTHORIZED:
+        return RefusedError("the API server does not know who you are: log in to the cluster again")
+    if code == _FORBIDDEN:
+        return RefusedError(f"{words}; ask who runs the cluster for this right")
+    return RefusedError(words)
+
+
+def _where(error: httpx2.HTTPError) -> str:
+    try:
+        return f"{error.request.url.host}:{error.request.url.port or 443}"
+    except RuntimeError:
+        return "unknown host"
+
+
+def _cause(error: BaseException) -> str:
+    """The words of what is at the bottom: `Connection refused` instead of a library's name."""
+    found: BaseException | None = error
+    while found is not None:
+        if isinstance(found, ssl.SSLCertVerificationError):
+            return f"its certificate is not trusted: {found.verify_message}"
+        found = found.__cause__ or found.__context__
+    return " ".join(str(error).split()) or type(error).__name__

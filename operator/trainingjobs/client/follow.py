@@ -1,0 +1,197 @@
+"""All ranks' logs as one stream: over lost connections, restarts and the end of pods.
+
+Each container has a reader of its own. A container that has ended is read once more after its
+end was seen: only then no line can be missing that a broken stream has kept back.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import httpx2
+
+from trainingjobs.client import logs
+from trainingjobs.client.failures import ClientError, GoneError, translated
+from trainingjobs.client.job import Job, Manifest
+from trainingjobs.client.lines import Line, Memory, Splitter, parsed
+from trainingjobs.model import labels
+
+if TYPE_CHECKING:
+    from trainingjobs.client.aio import AsyncTrainingJobClient
+
+MAX_RANKS = 256
+_BUFFER = 10_000
+_PAUSE = 0.5
+_FINAL = {401, 403}
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """One line of one rank."""
+
+    rank: int
+    """The instance's."""
+    attempt: int
+    pod: str
+    time: str
+    """As the node wrote it, to the nanosecond."""
+    text: str
+
+
+@dataclass(slots=True)
+class Follower:
+    """Reads one job's logs."""
+
+    client: "AsyncTrainingJobClient"
+    source: logs.Logs
+    job: Job
+    ranks: Iterable[int] | None = None
+    attempt: int | None = None
+    _queue: "asyncio.Queue[LogLine | ClientError | None]" = field(
+        default_factory=lambda: asyncio.Queue(_BUFFER)
+    )
+    _readers: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+
+    async def read(self, tail: int | None = None) -> AsyncIterator[LogLine]:
+        """What is there of the attempt's pods, in the order of time."""
+        attempt = self.attempt or self.job.attempt
+        pods = [
+            pod
+            for pod in await self.client.get_job_pods(self.job)
+            if number(pod, labels.ATTEMPT) == attempt and self._wanted(pod)
+        ]
+        self._check(pods, attempt)
+        started = [pod for pod in pods if logs.state(pod) != "waiting"]
+        found = await asyncio.gather(*(self._whole(pod, tail) for pod in started))
+        for line in sorted((line for part in found for line in part), key=lambda line: line.time):
+            yield line
+
+    async def follow(self, tail: int | None = None) -> AsyncIterator[LogLine]:
+        """All lines as they come, until the job is finished and every line is told."""
+        self._check(await self.client.get_job_pods(self.job), None)
+        feeder = asyncio.create_task(self._run(tail))
+        try:
+            while (line := await self._queue.get()) is not None:
+                if isinstance(line, ClientError):
+                    raise line
+                yield line
+            await feeder
+        finally:
+            for task in (feeder, *self._readers.values()):
+                task.cancel()
+
+    async def _run(self, tail: int | None) -> None:
+        try:
+            await self._feed(tail)
+        finally:
+            await self._queue.put(None)
+
+    async def _feed(self, tail: int | None) -> None:
+        """Start a reader for each container that starts, and wait for all when the job is over."""
+        pods = asyncio.create_task(self._readers_start(tail))
+        try:
+            await self._job_ends()
+            with suppress(ClientError):
+                for pod in await self.client.get_job_pods(self.job):
+                    self._start(pod, tail)
+        finally:
+            pods.cancel()
+        await asyncio.gather(*self._readers.values())
+
+    async def _job_ends(self) -> None:
+        with suppress(GoneError):
+            async for job in self.client.watch_job(self.job.name):
+                later = self.attempt is not None and job.attempt > self.attempt
+                if job.finished or later or job.uid != self.job.uid:
+                    return
+
+    async def _readers_start(self, tail: int | None) -> None:
+        try:
+            async for pod in self.client.watch_pods(self.job):
+                self._start(pod, tail)
+        except ClientError as error:
+            await self._queue.put(error)
+
+    def _start(self, pod: Manifest, tail: int | None) -> None:
+        uid = pod["metadata"]["uid"]
+        right = self.attempt in {None, number(pod, labels.ATTEMPT)}
+        known = uid in self._readers
+        if known or not right or not self._wanted(pod) or logs.state(pod) == "waiting":
+            return
+        self._readers[uid] = asyncio.create_task(self._reads(pod, tail))
+
+    async def _reads(self, pod: Manifest, tail: int | None) -> None:
+        """Every line of one container, until it is gone or has ended and was read to its end."""
+        memory = Memory()
+        now: Manifest | None = pod
+        while now is not None:
+            ended = logs.state(now) == "terminated"
+            try:
+                await self._once(now, memory, ended=ended, tail=None if memory.since else tail)
+                if ended:
+                    return
+                now = await self.source.pod(pod)
+            except httpx2.HTTPStatusError as error:
+                if error.response.status_code == httpx2.codes.NOT_FOUND:
+                    return
+                if error.response.status_code in _FINAL:
+                    await self._queue.put(translated(error))
+                    return
+            except httpx2.HTTPError:
+                pass  # the stream broke: it is read again from where it was
+            await asyncio.sleep(_PAUSE)
+
+    async def _once(self, pod: Manifest, memory: Memory, *, ended: bool, tail: int | None) -> None:
+        splitter = Splitter()
+        memory.reopen()
+        data = self.source.read(pod, since=memory.since, follow=not ended, tail=tail)
+        async for part in data:
+            for raw in splitter.lines(part):
+                await self._tell(pod, memory, parsed(raw))
+        if ended:
+            for raw in splitter.last():
+                await self._tell(pod, memory, parsed(raw))
+
+    async def _tell(self, pod: Manifest, memory: Memory, line: Line) -> None:
+        if memory.is_new(line):
+            await self._queue.put(_of(pod, line))
+
+    async def _whole(self, pod: Manifest, tail: int | None) -> list[LogLine]:
+        splitter, found = Splitter(), []
+        try:
+            async for part in self.source.read(pod, tail=tail):
+                found += [_of(pod, parsed(raw)) for raw in splitter.lines(part)]
+        except httpx2.HTTPError as error:
+            raise translated(error) from error
+        return found + [_of(pod, parsed(raw)) for raw in splitter.last()]
+
+    def _wanted(self, pod: Manifest) -> bool:
+        return self.ranks is None or number(pod, labels.RANK) in set(self.ranks)
+
+    def _check(self, pods: list[Manifest], attempt: int | None) -> None:
+        asked = {number(pod, labels.RANK) for pod in pods if self._wanted(pod)}
+        if len(asked) > MAX_RANKS:
+            raise ClientError(f"{len(asked)} ranks are too many at a time: choose with --rank 0-31")
+        if attempt is not None and not pods:
+            raise ClientError(
+                f"no pods of attempt {attempt} of {self.job.name} are there, and their logs went "
+                f"with them; `describe {self.job.name}` tells what is known of each attempt"
+            )
+
+
+def number(pod: Manifest, label: str) -> int:
+    """A number that the operator has written on the pod."""
+    text = str((pod["metadata"].get("labels") or {}).get(label, ""))
+    return int(text) if text.isdecimal() else 0
+
+
+def _of(pod: Manifest, line: Line) -> LogLine:
+    return LogLine(
+        rank=number(pod, labels.RANK),
+        attempt=number(pod, labels.ATTEMPT),
+        pod=pod["metadata"]["name"],
+        time=line.stamp,
+        text=line.text,
+    )

@@ -1,0 +1,72 @@
+"""What reaches a terminal, and how the command line is called."""
+
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from cli.given import HOSTILE
+from trainingjobs import cli
+from trainingjobs.cli import app, screen
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain  text\n", "plain text"),
+        ("\x1b[31mred", r"\x1b[31mred"),
+        (HOSTILE, r"\x1b[2J\x1b]0;owned\x07\u202eevil"),
+        ("schön 日本", "schön 日本"),
+        ("\x9b2J", r"\x9b2J"),
+    ],
+)
+def test_nothing_that_a_terminal_obeys(text: str, shown: str) -> None:
+    assert screen.safe(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/usr/bin/kubectl-tj", "kubectl tj"),
+        ("kubectl-trainingjob", "kubectl trainingjob"),
+        ("/opt/bin/trainingjob", "trainingjob"),
+        ("/app/cli/__main__.py", "trainingjob"),
+    ],
+)
+def test_the_program_has_the_name_that_people_type(path: str, name: str) -> None:
+    assert cli.program(path) == name
+
+
+@pytest.mark.parametrize("command", app.COMMANDS)
+def test_every_command_has_help_of_its_own(command: str) -> None:
+    shown = CliRunner().invoke(app.app, [command, "--help"], prog_name="kubectl tj")
+    assert shown.exit_code == 0, shown.output
+    assert shown.output.startswith(f"Usage: kubectl tj {command}")
+    assert "{program}" not in shown.output
+
+
+def test_the_help_lists_every_command_and_loads_none() -> None:
+    code = (
+        "import sys; sys.argv = ['trainingjob', '--help']\n"
+        "from trainingjobs.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'lightkube', 'httpx2', 'pydantic', 'yaml', 'asyncio'} & set(sys.modules)\n"
+        "print('loaded:', sorted(heavy))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "loaded: []" in done.stdout
+    for name, (_, line) in app.COMMANDS.items():
+        assert f"  {name} " in done.stdout
+        assert line[:40] in done.stdout
+
+
+def test_what_is_missing_is_named() -> None:
+    code = (
+        "import sys; sys.modules['lightkube'] = None; sys.argv = ['trainingjob', 'list']\n"
+        "from trainingjobs.cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "lightkube is not installed: pip install 'trainingjobs[cli]'\n"

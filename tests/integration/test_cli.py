@@ -1,0 +1,216 @@
+"""The command line and the SDK against a real API server, with statuses written by hand."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from integration.jobs import Body, Jobs, a_job
+from integration.server import ApiServer
+from trainingjobs.client import AsyncTrainingJobClient, ClientError, TrainingJobClient
+from trainingjobs.client.failures import GoneError, NotFoundError, TooLateError
+
+pytestmark = pytest.mark.integration
+
+Store = Callable[..., Body]
+Tj = Callable[..., subprocess.CompletedProcess[str]]
+
+RUNNING = {"phase": "Running", "ready": "3/3", "progress": "40%", "attempt": 1}
+HOSTILE = {"phase": "Pending", "message": "\x1b[2J\u202eno room"}
+FAILED = {
+    "phase": "Failed",
+    "message": "rank 1 exited with code 1",
+    "failure": {"rank": 1, "pod": "x-worker-0", "exitCode": 1, "reason": "Error", "message": "oh"},
+}
+
+
+def tj(kubeconfig: Path, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """What the command line says, as a program of its own."""
+    command = [sys.executable, "-m", "trainingjobs.cli", *args]
+    own = {"KUBECONFIG": str(kubeconfig), "HOME": str(kubeconfig.parent), "PATH": "/usr/bin"}
+    python = {"PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.run(
+        command, env=own | python | env, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+@pytest.fixture(name="tj")
+def tj_(apiserver: ApiServer) -> Tj:
+    return lambda *args, **env: tj(apiserver.kubeconfig, *args, **env)
+
+
+@pytest.fixture
+def sdk(apiserver: ApiServer) -> Any:
+    with TrainingJobClient(kubeconfig=str(apiserver.kubeconfig)) as client:
+        yield client
+
+
+def a_name(job: Body) -> str:
+    return str(job["metadata"]["name"])
+
+
+def test_list(tj: Tj, jobs: Jobs, stored: Store) -> None:
+    job, silent = stored(), stored()
+    assert jobs.write_status(job, RUNNING).accepted
+    shown = [line.split() for line in tj("list").stdout.splitlines()]
+    assert shown[0] == ["NAME", "PHASE", "READY", "PROGRESS", "RESTARTS", "AGE"]
+    assert [a_name(job), "Running", "3/3", "40%", "0"] in [row[:5] for row in shown]
+    assert [a_name(silent), "Unseen", "0/3", "0"] in [row[:4] for row in shown]
+    named = tj("list", "-o", "name", "--status", "running").stdout.split()
+    assert named == [f"trainingjob.trainingjob.dev/{a_name(job)}"]
+    items = json.loads(tj("list", "-A", "-o", "json").stdout)["items"]
+    assert {a_name(job), a_name(silent)} <= {a_name(item) for item in items}
+    assert yaml.safe_load(tj("list", "-o", "yaml").stdout)["kind"] == "List"
+
+
+def test_words_from_the_cluster_reach_no_terminal_raw(tj: Tj, jobs: Jobs, stored: Store) -> None:
+    job = stored()
+    assert jobs.write_status(job, HOSTILE).accepted
+    for command in (["list", "-o", "wide"], ["describe", a_name(job)], ["why", a_name(job)]):
+        shown = tj(*command).stdout
+        assert r"\x1b[2J\u202eno room" in shown
+        assert not {"\x1b", "\u202e"} & set(shown)
+
+
+def test_describe_and_why(tj: Tj, jobs: Jobs, stored: Store) -> None:
+    job = stored()
+    assert jobs.write_status(job, FAILED).accepted
+    shown = tj("describe", f"tj/{a_name(job)}").stdout
+    assert "Root cause:\n  rank 1 (x-worker-0): Error, exit code 1\n    | oh\n" in shown
+    assert f"retry {a_name(job)}" in shown
+    said = tj("why", a_name(job)).stdout
+    assert said.startswith(f"{a_name(job)} has failed. rank 1 exited with code 1. its last words")
+    assert tj("describe", a_name(job), "-o", "json").stdout.startswith("{")
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["describe", "absent"], "not found"),
+        (["wait", "absent", "--timeout", "5s"], "no job absent in namespace default"),
+        (["list", "--context", "absent"], "Context 'absent' not found"),
+        (["list", "--kubeconfig", "/absent"], "/absent"),
+    ],
+)
+def test_what_goes_wrong_is_one_line(tj: Tj, args: list[str], words: str) -> None:
+    done = tj(*args)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: ")
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_an_api_server_that_is_not_there(apiserver: ApiServer, tmp_path: Path) -> None:
+    config = yaml.safe_load(apiserver.kubeconfig.read_text())
+    config["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
+    other = tmp_path / "kubeconfig"
+    other.write_text(yaml.safe_dump(config))
+    done = tj(other, "list")
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: the API server cannot be reached (127.0.0.1:1): ")
+    config["users"][0]["user"]["token"] = "wrong"
+    config["clusters"][0]["cluster"]["server"] = apiserver.url
+    other.write_text(yaml.safe_dump(config))
+    assert "log in to the cluster again" in tj(other, "list").stderr
+    other.write_text("a: [")
+    assert "is no kubeconfig" in tj(other, "list").stderr
+
+
+def test_an_exec_plugin_of_the_current_version(apiserver: ApiServer, tmp_path: Path) -> None:
+    config = yaml.safe_load(apiserver.kubeconfig.read_text())
+    answer = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "kind": "ExecCredential",
+        "status": {"token": apiserver.token},
+    }
+    script = (
+        "import json, os; asked = json.loads(os.environ['KUBERNETES_EXEC_INFO'])\n"
+        "assert asked['apiVersion'].endswith('/v1'), asked\n"
+        f"print(json.dumps({answer!r}))"
+    )
+    config["users"][0]["user"] = {
+        "exec": {
+            "apiVersion": "client.authentication.k8s.io/v1",
+            "command": sys.executable,
+            "args": ["-c", script],
+            "interactiveMode": "Never",
+        }
+    }
+    other = tmp_path / "kubeconfig"
+    other.write_text(yaml.safe_dump(config))
+    done = tj(other, "list", "-n", "nothing-here")
+    assert done.stderr == "no jobs in namespace nothing-here\n"
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("status", "args", "code"),
+    [
+        ({"phase": "Succeeded"}, [], 0),
+        (FAILED, [], 1),
+        (FAILED, ["--for", "Failed"], 0),
+        (RUNNING, ["--for", "running"], 0),
+        (RUNNING, ["--timeout", "0.5s"], 124),
+        (RUNNING, ["--timeout", "soon"], 2),
+    ],
+    ids=["done", "failed", "failed as hoped", "running", "too late", "no time"],
+)
+def test_wait(
+    tj: Tj, jobs: Jobs, stored: Store, *, status: Body, args: list[str], code: int
+) -> None:
+    job = stored()
+    assert jobs.write_status(job, status).accepted
+    assert tj("wait", a_name(job), *args).returncode == code
+
+
+def test_the_sdk_waits_by_a_watch(sdk: TrainingJobClient, jobs: Jobs, stored: Store) -> None:
+    job = stored()
+    steps = iter([RUNNING, {"phase": "Succeeded"}])
+    phases = []
+    for state in sdk.watch_job(a_name(job)):
+        phases.append(state.phase)
+        if state.finished:
+            break
+        assert jobs.write_status(job, next(steps)).accepted
+    assert phases == ["", "Running", "Succeeded"]
+    assert sdk.wait_for_job_status(a_name(job)).succeeded
+    with pytest.raises(ClientError, match="has succeeded"):
+        sdk.wait_for_job_status(a_name(job), {"Running"})
+
+
+def test_the_sdk_names_what_is_not_there(sdk: TrainingJobClient, stored: Store) -> None:
+    with pytest.raises(NotFoundError):
+        sdk.get_job("absent")
+    name = a_name(stored())
+    assert name in [job.name for job in sdk.list_jobs()]
+    with pytest.raises(TimeoutError) as late:
+        sdk.wait_for_job_status(name, timeout=0.3)
+    assert isinstance(late.value, TooLateError)
+
+
+def test_a_job_that_is_deleted_ends_the_wait(sdk: TrainingJobClient, jobs: Jobs) -> None:
+    jobs.create(a_job("goes"))
+    deleting = threading.Timer(0.3, lambda: jobs.delete("goes"))
+    deleting.start()
+    with pytest.raises(GoneError):
+        sdk.wait_for_job_status("goes", timeout=30)
+
+
+async def test_the_asynchronous_client(apiserver: ApiServer, stored: Store) -> None:
+    name = a_name(stored())
+    async with AsyncTrainingJobClient(kubeconfig=str(apiserver.kubeconfig)) as client:
+        job = await client.get_job(name)
+        assert (job.name, job.size, job.phase) == (name, 3, "")
+        assert await client.get_job_events(job) == []
+        await client.delete_job(name)
+        with pytest.raises(NotFoundError):
+            await client.get_job(name)
+        await client.create_job({**job.manifest, "metadata": {"name": name}})
