@@ -478,6 +478,50 @@ def test_of_two_single_pods_the_one_that_is_called_so_leads() -> None:
     assert (spec["PARALLEL_INSTANCES"], spec["successPolicy"]) == (2, "Master")
 
 
+@pytest.mark.parametrize(
+    ("single", "policies", "ranks", "told"),
+    [
+        ("leader", {}, 5, ""),
+        ("evaluator", {}, 5, "it was taken for the leader"),
+        ("evaluator", {"successPolicy": {"targetReplicatedJobs": ["workers"]}}, 4, "no part of"),
+        ("leader", {"successPolicy": {"targetReplicatedJobs": ["workers"]}}, 5, ""),
+        ("leader", {"coordinator": {"replicatedJob": "workers"}}, 4, "no part of the group"),
+        ("driver", {"coordinator": {"replicatedJob": "driver"}}, 5, ""),
+        ("evaluator", {"successPolicy": {"targetReplicatedJobs": ["evaluator"]}}, 5, "taken for"),
+    ],
+)
+def test_a_single_pod_is_the_leader_or_no_rank(
+    single: str, policies: Any, ranks: int, told: str
+) -> None:
+    job = sample("jobset-leader.yaml")
+    job["spec"]["replicatedJobs"][0]["name"] = single
+    del job["spec"]["successPolicy"]
+    job["spec"] |= policies
+    assert spec_of(job)["PARALLEL_INSTANCES"] == ranks
+    result = convert(job)
+    assert isinstance(result, Converted)
+    found = [note.why for note in result.notes if note.path == f"spec.replicatedJobs.{single}"]
+    assert len(found) == bool(told)
+    assert all(told in why for why in found)
+
+
+def test_a_role_that_is_empty_is_none() -> None:
+    job = sample("tfjob.yaml", **{"spec.tfReplicaSpecs.PS": None})
+    job["spec"]["tfReplicaSpecs"]["Boss"] = {"replicas": 0}
+    assert spec_of(job)["PARALLEL_INSTANCES"] == 3
+
+
+def test_a_mount_without_its_volume_is_told() -> None:
+    job = sample("jobset.yaml")
+    pod = job["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    pod["containers"][0]["volumeMounts"] = [{"name": "work", "mountPath": "/work"}]
+    result = convert(job)
+    assert isinstance(result, Converted)
+    assert "spec.template.containers.trainer.volumeMounts.work" in {
+        note.path for note in result.notes
+    }
+
+
 def test_a_runtime_that_was_not_seen_is_known_by_its_name() -> None:
     named = "spec.runtimeRef.name"
     torch = sample("trainjob.yaml", **{named: "torch-distributed"})

@@ -126,10 +126,8 @@ def furnished(draw: st.DrawFn) -> Any:
             own = [{"name": f"vol-{next(number)}", "emptyDir": {}}]
             holder["volumes"] = [*holder.get("volumes", []), *own]
             helper = {"name": "helper", "env": [{"name": f"OF_HELPER_{next(number)}"}]}
-            holder[draw(st.sampled_from(["containers", "initContainers"]))] = [
-                *holder["containers"],
-                helper,
-            ]
+            kind = draw(st.sampled_from(["containers", "initContainers"]))
+            holder[kind] = [*holder.get(kind, []), helper]
         if "image" in holder:
             more = [{"name": f"MARK_{next(number)}", "value": "1"}, {"name": "RANK", "value": "7"}]
             holder["env"] = [*holder.get("env", []), *more]

@@ -109,3 +109,33 @@ def test_accelerate_is_told_what_it_takes_from_options_alone(
 ) -> None:
     said = _said(command=command)
     assert [line.partition("; ")[2] for line in said] == ([words] if words else [])
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("torchrun --nnodes=2 --node_rank $RANK x.py", "--nnodes, --node_rank win over"),
+        ("torchrun --master_addr=$MASTER_ADDR --nnodes ${NNODES} x.py", None),
+        ("torchrun --node-rank=$(PET_NODE_RANK) x.py", None),
+        ("torchrun --master_addr=$MASTER_PORT x.py", "--master_addr wins over"),
+        ("tune run --rdzv_endpoint=localhost:29500 x", "--rdzv_endpoint wins over"),
+        ("--nproc_per_node=4", "--nproc_per_node wins over"),
+        ("python x.py --master_addr 10.0.0.1", "--master_addr: the group is another here"),
+        ("python x.py --master_addr $MASTER_ADDR", None),
+        ("deepspeed --master_addr a x.py", "deepspeed starts processes on the hosts of a file"),
+        ("exec /opt/bin/deepspeed x.py --deepspeed ds.json", "deepspeed starts processes"),
+        ("torchrun x.py --deepspeed ds.json", None),
+        ("pip install deepspeed && torchrun x.py", None),
+    ],
+)
+def test_what_a_launcher_is_told_of_another_group(command: str, words: str | None) -> None:
+    for parts in (command.split(), ["sh", "-c", command]):
+        said = _said(4, command=parts)
+        assert len(said) == (1 if words or "$RANK" in command else 0) + ("$RANK" in command)
+        assert words is None or words in said[0]
+
+
+def test_a_name_that_a_container_sets_itself_is_there() -> None:
+    env = [{"name": "JOB_INDEX", "value": "1"}]
+    assert traces.notes(_template(args=["$JOB_INDEX"], env=env), "x", "template") == []
+    assert len(traces.notes(_template(args=["$JOB_INDEX"]), "x", "template")) == 1

@@ -12,7 +12,7 @@ from trainingjobs.model.spec import MAX_INSTANCES, Framework, Manifest
 LEADERS = ("leader", "master", "driver", "launcher", "coordinator", "head", "chief", "mpimaster")
 _MOST_KINDS = 2
 _TOGETHER = ("all pods start together", "let the script wait for what it needs")
-_TOLD = {
+TOLD = {
     "network": ("every pod has a name of its own", "use MASTER_ADDR and TRAININGJOB_WORKER_ADDR"),
     "startupPolicy": _TOGETHER,
     "coordinator": ("the master is the coordinator", "use MASTER_ADDR"),
@@ -49,7 +49,7 @@ class Part:
 def group(job: Source) -> Group:
     """The group that the JobSet describes."""
     spec = job.child("spec")
-    found = parts(spec)
+    found = _without_helper(spec, parts(spec))
     leader, rest = led(spec, found, "replicatedJobs")
     fields = {
         **_failures(spec.child("failurePolicy")),
@@ -62,7 +62,7 @@ def group(job: Source) -> Group:
             }
         ),
     }
-    spec.told(_TOLD)
+    spec.told(TOLD)
     spec.close()
     return grouped(spec, leader, rest, fields)
 
@@ -79,6 +79,25 @@ def parts(spec: Source, names: tuple[str, ...] = ()) -> list[Part]:
     if not there:
         raise spec.refusal("replicatedJobs", "no pod is there")
     return there
+
+
+def _without_helper(spec: Source, found: list[Part]) -> list[Part]:
+    """The pods without the one that is no rank: the others are coordinated, and waited for."""
+    coordinates = spec.peek("coordinator", "replicatedJob")
+    targets = spec.peek("successPolicy", "targetReplicatedJobs")
+    single = [item for item in found if item.count == 1]
+    if len(found) != _MOST_KINDS or len(single) != 1:
+        return found
+    (helper,), rest = single, [item for item in found if item.count > 1]
+    group = [item.name for item in rest]
+    if coordinates not in group and (targets != group or helper.name in LEADERS):
+        return found
+    spec.note(
+        f"replicatedJobs.{helper.name}",
+        "it is no part of the group, which neither meets at it nor waits for it",
+        "make it a job of its own",
+    )
+    return rest
 
 
 def led(
@@ -99,6 +118,12 @@ def led(
     if len(found) > _MOST_KINDS or not single:
         kinds = ", ".join(f"{item.name} ({item.count})" for item in found)
         raise spec.refusal(field, f"a group is one leader and pods that are alike, and not {kinds}")
+    if single[0].name not in {first, *LEADERS}:
+        spec.note(
+            f"{field}.{single[0].name}",
+            "it was taken for the leader, rank 0, since there is one of it",
+            "if it is no rank, make it a job of its own, and one instance fewer here",
+        )
     return single[0], next(item for item in found if item is not single[0])
 
 

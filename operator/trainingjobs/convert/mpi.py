@@ -143,7 +143,7 @@ def _tell_of_worker(launcher: Source, own: Manifest) -> None:
             launcher.note(
                 f"template.{name}",
                 "the workers' was kept, and there is no sshd to be asked",
-                "leave it out if it looks for sshd, or the pods are ended for it",
+                "leave it out if it looks for sshd",
             )
 
 

@@ -15,13 +15,25 @@ from trainingjobs.model.spec import Manifest
 
 COUNTS = ("PET_NPROC_PER_NODE", "LOCAL_WORLD_SIZE")
 _OPTIONS = re.compile(
-    r"--(?:nnodes|nproc[-_]per[-_]node|node[-_]rank|master[-_](?:addr|port)|rdzv[-_]\w+)\b"
+    r"--(nnodes|nproc[-_]per[-_]node|node[-_]rank|master[-_](?:addr|port)|rdzv[-_]\w+)\b"
+    r"(?:(?:=|\s+)[\"']?\$[({]?(?:PET_)?(\w+))?"
 )
-"""Of torchrun; they win over the environment."""
+"""Of torchrun, and the variable that is its value."""
+_SERVED = frozenset({"NNODES", "NPROC_PER_NODE", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT"})
+_ANYBODYS = frozenset({"node_rank", "master_addr", "master_port"})
+"""Options that scripts have as well."""
 _VARIABLES = re.compile(r"PET_(?:RDZV_(?!ID$)\w+|STANDALONE)")
 _PROCESSES = re.compile(r"--nproc[-_]per[-_]node(?:=|\s+)(\d+)(?![\w.])", re.ASCII)
 _DIGITS = 4
-_TORCHRUN = re.compile(r"\btorchrun\b|torch\.distributed\.(?:run|launch)\b")
+_TORCHRUN = re.compile(r"\btorchrun\b|torch\.distributed\.(?:run|launch)\b|\btune run\b")
+_DEEPSPEED = re.compile(r"(?:^|[\s;&|/])deepspeed\s+(?:-\S+|\S+\.py\b)")
+_BY_DEEPSPEED = (
+    "deepspeed starts processes on the hosts of a file, and without one in its own pod alone",
+    (
+        "use torchrun, whose environment DeepSpeed's library reads (framework PyTorch); or, with "
+        "framework MPI, --hostfile=$(TRAININGJOB_HOSTFILE) --launcher=openmpi"
+    ),
+)
 _ACCELERATE = re.compile(r"\baccelerate(?:\.commands\.launch\b|\s+launch\b)")
 _ACCELERATES: Mapping[str, str] = MappingProxyType(
     {
@@ -50,19 +62,13 @@ def notes(template: Manifest, path: str, processes: Any) -> list[Note]:
         path: where it is.
         processes: how many an instance has, None where the job does not say it.
     """
-    found = [
-        Note(
-            where,
-            f"{option} wins over the operator's PET_*",
-            "leave it out: torchrun needs none"
-            if processes is not None or "nproc" not in option
-            else "set spec.processesPerInstance: N, then leave it out",
-        )
-        for where, text in texts.said(template, path)
-        for option in dict.fromkeys(_OPTIONS.findall(text))
-    ]
     counting = _counting(template, path) if processes not in {None, 1} else ()
-    return [*found, *_rendezvous(template, path), *_accelerated(template, path), *counting]
+    return [
+        *_launched(template, path, processes),
+        *_rendezvous(template, path),
+        *_accelerated(template, path),
+        *counting,
+    ]
 
 
 def rank_is_read(template: Manifest) -> bool:
@@ -82,6 +88,42 @@ def processes(document: Any) -> set[int]:
     if document.get("name") in COUNTS and value.isascii() and value.isdigit():
         found |= {int(value)} if len(value) <= _DIGITS else set()
     return found.union(*map(processes, document.values()))
+
+
+def _launched(template: Manifest, path: str, processes: Any) -> Iterator[Note]:
+    """Options of torchrun and of others that say another group than the operator makes."""
+    for at, container in texts.containers(template, path):
+        line = texts.line(container)
+        found = {
+            option: f"--{option}"
+            for option, variable in _OPTIONS.findall(line)
+            if variable not in _SERVED or _plain(option).upper() != variable
+        }
+        if _DEEPSPEED.search(line):
+            yield Note(f"{at}.command", *_BY_DEEPSPEED)
+        elif found and (_TORCHRUN.search(line) or not _ANYBODYS.issuperset(map(_plain, found))):
+            yield _torchruns(at, found, processes)
+        elif found:
+            yield Note(
+                f"{at}.command",
+                f"{', '.join(found.values())}: the group is another here",
+                "take MASTER_ADDR, MASTER_PORT, NNODES and NODE_RANK from the environment",
+            )
+
+
+def _plain(option: str) -> str:
+    return option.replace("-", "_")
+
+
+def _torchruns(at: str, found: Mapping[str, str], processes: Any) -> Note:
+    counts = processes is None and any("nproc" in option for option in found)
+    few = len(found) == 1
+    return Note(
+        f"{at}.command",
+        f"{', '.join(found.values())} {'wins' if few else 'win'} over the operator's PET_*",
+        ("set spec.processesPerInstance: N, then " if counts else "")
+        + f"leave {'it' if few else 'them'} out: torchrun needs none",
+    )
 
 
 def _rendezvous(template: Manifest, path: str) -> Iterator[Note]:

@@ -120,9 +120,13 @@ def by_role(specs: Source, names: Sequence[str]) -> dict[str, Source]:
         role = right.get(name.lower(), name)
         if role in found:
             raise specs.refusal(name, f"there is a {role} already")
-        found[role] = specs.child(name)
-    for name in found.keys() - set(names):
-        raise specs.refusal(name, _NO_PLACE.get(name, "no such role is known"))
+        empty = specs.is_null(name) or (role not in names and specs.peek(name, "replicas") == 0)
+        replica = specs.child(name)
+        if empty:
+            continue
+        if role not in names:
+            raise specs.refusal(name, _NO_PLACE.get(name, "no such role is known"))
+        found[role] = replica
     return found
 
 

@@ -17,10 +17,10 @@ _WORLD: Mapping[str, str] = MappingProxyType(
     {
         "/etc/mpi": "mpirun finds the hosts by itself; what does not reads TRAININGJOB_HOSTFILE",
         "/etc/volcano": "take the addresses from MASTER_ADDR and TRAININGJOB_WORKER_ADDR",
-        "VC_TASK_INDEX": "read RANK",
-        "VK_TASK_INDEX": "read RANK",
-        "JOB_COMPLETION_INDEX": "read RANK",
-        "JOB_INDEX": "read RANK",
+        **dict.fromkeys(
+            ("VC_TASK_INDEX", "VK_TASK_INDEX", "JOB_COMPLETION_INDEX", "JOB_INDEX"),
+            "read RANK, or NODE_RANK where an instance has several processes",
+        ),
         **dict.fromkeys(
             ("PET_RDZV_ENDPOINT", "PET_RDZV_BACKEND"),
             "torchrun takes PET_MASTER_ADDR and PET_MASTER_PORT by itself",
@@ -50,12 +50,39 @@ def notes(template: Manifest, job_name: str, path: str) -> list[Note]:
     """
     pods = re.compile(rf"\b{re.escape(job_name)}-[a-z0-9-]{{0,63}}\d\b") if job_name else None
     found: dict[tuple[str, str], str] = {}
+    own = {
+        item["name"]
+        for _, container in texts.containers(template, path)
+        for item in container.get("env") or []
+    }
     for where, text in texts.said(template, path):
         for match in pods.findall(text) if pods else ():
             found[where, match] = "use MASTER_ADDR, or TRAININGJOB_WORKER_ADDR for a worker"
-        found |= {(where, word): do for word, do in _WORLD.items() if word in text}
+        found |= {
+            (where, word): do for word, do in _WORLD.items() if word in text and word not in own
+        }
         found |= {(where, word): _ADDRESSES for word in _VOLCANO.findall(text)}
-    return [Note(where, f"there is no {word} here", do) for (where, word), do in found.items()]
+    told = [Note(where, f"there is no {word} here", do) for (where, word), do in found.items()]
+    return told + _mounts(template, path)
+
+
+def _mounts(template: Manifest, path: str) -> list[Note]:
+    """Mounts of volumes that somebody else would have added to the pods."""
+    there = {item["name"] for item in template["spec"].get("volumes") or []}
+    missing = {
+        str(mount.get("name")): at
+        for at, container in texts.containers(template, path)
+        for mount in container.get("volumeMounts") or []
+        if str(mount.get("name")) not in there
+    }
+    return [
+        Note(
+            f"{at}.volumeMounts.{name}",
+            "no volume of the template is called so: the API server refuses such a pod",
+            f"add it to {path}.spec.volumes, with a claim",
+        )
+        for name, at in missing.items()
+    ]
 
 
 def framework(*sources: Any) -> Framework | None:

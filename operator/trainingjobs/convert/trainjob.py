@@ -147,6 +147,8 @@ def _of_runtime(spec: Source) -> Base:
                 "the pods called node train, and no others run",
                 "see what the job needs of it",
             )
+    inner.told(jobset.TOLD)
+    inner.take("successPolicy")
     inner.close()
     template.close()
     pod = mpi.launched(leads.source, leads.pod, node.pod) if leads else node.pod.template

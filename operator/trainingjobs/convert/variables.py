@@ -6,6 +6,7 @@ from typing import Any
 
 from trainingjobs.convert.options import COUNTS
 from trainingjobs.convert.source import Source
+from trainingjobs.model import labels
 from trainingjobs.model.reserved import RESERVED
 from trainingjobs.model.spec import Manifest
 
@@ -116,4 +117,8 @@ def _look_at(item: Source, others: Manifest) -> None:
     field = source.get("fieldRef") if isinstance(source, dict) else None
     path = str(field.get("fieldPath")) if isinstance(field, dict) else ""
     if any(word in path for word in _FOREIGN):
-        item.note("valueFrom", f"the pods have no {path}", "read RANK or NODE_RANK, which they get")
+        item.note(
+            "valueFrom",
+            f"the pods have no {path}",
+            f"the instance's number is in metadata.labels['{labels.RANK}']",
+        )
