@@ -195,6 +195,20 @@ ABORT = {"event": "PodFailed", "action": "AbortJob"}
             5,
         ),
         (
+            [{"event": "PodFailed", "action": "RestartJob"}, {"exitCode": 3, "action": "AbortJob"}],
+            None,
+            5,
+        ),
+        ([ABORT, {"exitCode": 3, "action": "RestartJob"}], None, 0),
+        (
+            [
+                {"event": "PodEvicted", "action": "RestartJob"},
+                {"exitCode": 3, "action": "AbortJob"},
+            ],
+            [([3], "Fail")],
+            5,
+        ),
+        (
             [{"exitCode": 3, "action": "AbortJob"}, {"exitCode": 3, "action": "RestartJob"}],
             [([3], "Fail")],
             5,
@@ -451,6 +465,8 @@ def test_a_trainjobs_variables_stand_where_the_runtimes_stood() -> None:
          "spec.tasks[1].policies[0].action", "AbortJob of one task alone"),
         ("volcano.yaml", "spec.tasks.1.policies", [{"exitCode": 3, "action": "RestartJob"}],
          "spec.tasks[1].policies[0].action", "RestartJob by exit code"),
+        ("volcano.yaml", "spec.policies.0", {"event": "PodFailed", "action": "AbortJob"},
+         "spec.policies[1].exitCode", "a policy before it decides on all failures"),
         ("volcano.yaml", "spec.policies.0", {"event": "TaskCompleted", "action": "CompleteJob"},
          "spec.policies[0].action", "CompleteJob on TaskCompleted"),
         ("pytorchjob-elastic.yaml", "spec.runPolicy.backoffLimit", 7,

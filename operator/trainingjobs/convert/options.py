@@ -153,7 +153,7 @@ def _accelerated(template: Manifest, path: str) -> Iterator[Note]:
         if wrong:
             yield Note(
                 f"{at}.command",
-                "accelerate takes the group from its options, and from no variable",
+                "accelerate is told of the group by its options, and not by variables",
                 f"give it {' '.join(wrong)}",
             )
 

@@ -36,6 +36,7 @@ _PLUGIN_TOLD = {
 _ENDS = {"AbortJob", "TerminateJob"}
 _RESTARTS = {"RestartJob", "RestartTask", "RestartPod"}
 _CODES = range(1, 256)
+_FAILURES = {"PodFailed", "TaskFailed", "*"}
 _PODS = {"PodFailed", "PodEvicted", "TaskFailed", "*"}
 
 
@@ -187,19 +188,25 @@ def _completes(task: Source) -> bool:
 def _policies(spec: Source) -> Manifest:
     """What failures lead to: rules by exit code, or the end at the first of them."""
     actions: dict[int, str] = {}
-    ends = False
+    otherwise: str | None = None
     for item in spec.children("policies"):
         events, action = _events(item), item.text("action")
         code = item.number("exitCode", least=1, most=255)
         item.told({"timeout": ("nothing waits here", "see spec.stallTimeoutSeconds")})
         item.close()
-        if code is not None and action in _ENDS | _RESTARTS:
-            actions.setdefault(code, "Fail" if action in _ENDS else "Restart")
-        elif action in _ENDS and events & {"PodFailed", "TaskFailed", "*"}:
-            ends = True
-        elif not (action in _RESTARTS and events <= _PODS):
+        known = "Fail" if action in _ENDS else "Restart" if action in _RESTARTS else None
+        if code is not None and known:
+            if otherwise is None:
+                actions.setdefault(code, known)
+            else:
+                item.note("exitCode", "a policy before it decides on all failures", "leave it out")
+        elif known == "Fail" and events & _FAILURES:
+            otherwise = otherwise or known
+        elif known == "Restart" and events <= _PODS:
+            otherwise = otherwise or (known if events & _FAILURES else None)
+        else:
             item.note("action", f"{action} on {', '.join(sorted(events))}", _instead(action))
-    return _ruled(actions, ends=ends)
+    return _ruled(actions, ends=otherwise == "Fail")
 
 
 def _ruled(actions: Mapping[int, str], *, ends: bool) -> Manifest:
