@@ -28,7 +28,8 @@ def test_files_and_the_standard_input(
     assert err == (
         "PyTorchJob/one: spec.pytorchReplicaSpecs.Master.template.spec.containers[0].env.RANK: "
         "it is not a template's to set; read it as before with framework PyTorch; TensorFlow has "
-        "TF_CONFIG, JAX and MPI names of their own\n"
+        "TF_CONFIG, JAX and MPI names of their own; it counts processes, where an instance has "
+        "several (NODE_RANK, NNODES do not)\n"
     )
 
 

@@ -31,6 +31,7 @@ def fields(spec: Source, size: int, *, masters: int) -> Manifest:
     most = _bound(found, "maxReplicas", masters, default=size)
     if not least <= size <= most:
         found.note("minReplicas", f"the job starts with {size}", "the bounds were widened to it")
+    elsewhere = str(found.look("rdzvBackend")).startswith("etcd")
     port = found.number("rdzvPort", least=1024, most=65535)
     restarts = found.number("maxRestarts", most=policy.MAX_RESTARTS)
     old = found.take("nProcPerNode")
@@ -40,7 +41,7 @@ def fields(spec: Source, size: int, *, masters: int) -> Manifest:
     return policy.present(
         {
             "elastic": bounds,
-            "port": port,
+            "port": None if elsewhere else port,
             "processesPerInstance": policy.processes(found, "nProcPerNode", old),
             "maxRestarts": restarts,
         }

@@ -120,7 +120,9 @@ def by_role(specs: Source, names: Sequence[str]) -> dict[str, Source]:
         role = right.get(name.lower(), name)
         if role in found:
             raise specs.refusal(name, f"there is a {role} already")
-        empty = specs.is_null(name) or (role not in names and specs.peek(name, "replicas") == 0)
+        empty = specs.look(name) is None or (
+            role not in names and specs.peek(name, "replicas") == 0
+        )
         replica = specs.child(name)
         if empty:
             continue

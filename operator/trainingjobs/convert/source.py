@@ -56,13 +56,13 @@ class Source:
         """Fields that nobody has taken yet."""
         return tuple(self._fields)
 
-    def is_null(self, name: str) -> bool:
-        """True for a field without a value."""
-        return self._fields.get(name) is None
+    def look(self, name: str) -> Any:
+        """A field that somebody else takes; None where it is absent."""
+        return self._fields.get(name)
 
     def peek(self, name: str, field: str) -> Any:
         """A field of a mapping that somebody else takes; None where it is absent."""
-        found = self._fields.get(name)
+        found = self.look(name)
         return found.get(field) if isinstance(found, Mapping) else None
 
     def take(self, name: str) -> Any:

@@ -22,6 +22,7 @@ _READ = "read it as before"
 _READ_WHERE = (
     f"{_READ} with framework PyTorch; TensorFlow has TF_CONFIG, JAX and MPI names of their own"
 )
+_COUNTING = "it counts processes, where an instance has several (NODE_RANK, NNODES do not)"
 _COUNTED = "it comes from spec.processesPerInstance: see that N stands there"
 
 
@@ -95,7 +96,8 @@ def _filled(container: Source, item: Manifest, before: dict[str, Manifest]) -> M
 def _instead(name: str) -> str:
     if name in COUNTS:
         return _COUNTED
-    return _READ if name.startswith(_OWN) else _READ_WHERE
+    where = _READ if name.startswith(_OWN) else _READ_WHERE
+    return f"{where}; {_COUNTING}" if name in {"RANK", "WORLD_SIZE"} else where
 
 
 def _variable(item: Source) -> Manifest:

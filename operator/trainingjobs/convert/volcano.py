@@ -8,6 +8,7 @@ from trainingjobs.convert import jobset, mpi, pods, policy, traces
 from trainingjobs.convert.group import Group
 from trainingjobs.convert.jobset import Part
 from trainingjobs.convert.source import Source
+from trainingjobs.model import labels
 from trainingjobs.model.spec import MAX_INSTANCES, Framework, Manifest
 
 _PLUGINS: Mapping[str, Framework] = MappingProxyType(
@@ -31,8 +32,12 @@ _TOLD = {
 _PLUGIN_TOLD = {
     "ssh": ("there is no ssh between the pods", "use spec.framework: MPI for mpirun"),
     "svc": ("there are no host files", "use MASTER_ADDR and TRAININGJOB_WORKER_ADDR"),
-    "env": ("there is no VC_TASK_INDEX", "read RANK"),
+    "env": ("there is no VC_TASK_INDEX", f"read RANK, or the pods' label {labels.RANK}"),
 }
+_OTHERS_END = (
+    "the end of its pods was the job's; here that of all instances is",
+    "let the master end as well, or set spec.successPolicy: Master",
+)
 _ENDS = {"AbortJob", "TerminateJob"}
 _RESTARTS = {"RestartJob", "RestartTask", "RestartPod"}
 _CODES = range(1, 256)
@@ -46,6 +51,8 @@ def group(job: Source) -> Group:
     framework, words = _plugins(spec.child("plugins"))
     found, master_ends = _tasks(spec)
     leader, rest = _led(spec, found, _leader(words) or next(iter(sorted(master_ends)), None))
+    if leader and rest.name in master_ends:
+        rest.source.note("policies", *_OTHERS_END)
     fields = {
         **_port(words),
         **policy.present({"maxRestarts": spec.number("maxRetry", most=policy.MAX_RESTARTS)}),
