@@ -23,6 +23,7 @@ from chart.rendering import (
     of_kind,
 )
 from trainingjobs import settings
+from trainingjobs.handlers import health, vigil
 
 pytestmark = pytest.mark.integration
 
@@ -188,6 +189,14 @@ def test_there_is_never_a_second_operator(helm: Helm) -> None:
     spec = deployment(helm.render())["spec"]
     assert spec["replicas"] == 1
     assert spec["strategy"] == {"type": "Recreate"}
+
+
+def test_the_kubelet_is_more_patient_than_the_operator_itself(helm: Helm) -> None:
+    """Who is ended by it cannot say what was wrong."""
+    (container,) = deployment(helm.render())["spec"]["template"]["spec"]["containers"]
+    probe = container["livenessProbe"]
+    patience = (probe["failureThreshold"] - 1) * probe["periodSeconds"]
+    assert patience > health.GRACE_SECONDS + 3 * vigil.CHECK_SECONDS
 
 
 def test_probes_ask_the_named_port(helm: Helm) -> None:

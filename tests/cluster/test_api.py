@@ -1,6 +1,8 @@
 """The client against a real HTTP server that answers what the test wants."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +34,9 @@ class Server:
         self.asked.append((request.method, request.path, query, kind, known))
         return self.answers.pop(0) if self.answers else ok({})
 
-    def api(self, **facts: Any) -> Api:
+    def api(self, *, timeout: float = 5.0, **facts: Any) -> Api:
         """A client of it."""
-        api = Api(Connection(server=self.url, **facts), timeout=5.0)
+        api = Api(Connection(server=self.url, **facts), timeout=timeout)
         api.on_answer = lambda *count: self.counted.append(count)
         return api
 
@@ -161,6 +163,38 @@ async def test_an_answer_that_is_no_json_is_no_answer(server: Server) -> None:
     async with server.api() as api:
         with pytest.raises(ApiError, match="Unreachable"):
             await api.request("GET", PODS)
+
+
+@asynccontextmanager
+async def mute(*said: bytes) -> AsyncIterator[Server]:
+    """A server that takes every connection and says so much and no more."""
+    over = asyncio.Event()
+
+    async def hold(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.writelines(said)
+        await over.wait()
+        writer.close()
+
+    here = Server()
+    async with await asyncio.start_server(hold, "127.0.0.1", 0) as running:
+        host, port = running.sockets[0].getsockname()
+        here.url = f"http://{host}:{port}"
+        yield here
+        over.set()
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "PUT", "DELETE"])
+@pytest.mark.parametrize(
+    "said",
+    [(), (b"HTTP/1.1 200 OK\r\n",), (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", b"{")],
+    ids=["nothing", "half a head", "half a body"],
+)
+async def test_a_request_that_hangs_fails_in_time(method: str, said: tuple[bytes, ...]) -> None:
+    async with mute(*said) as server, server.api(timeout=0.1) as api:
+        with pytest.raises(ApiError, match=r"no answer within 0\.1 s"):
+            await api.request(method, PODS)
+        ((_, resource, code),) = server.counted
+    assert (resource, code in {0, 200}) == ("pods", True)
 
 
 def page(names: str, token: str = "") -> web.Response:

@@ -81,7 +81,16 @@ def diagnosis(namespace: Namespace, operator: Operator) -> str:
         ("get", "events", "--sort-by=.metadata.creationTimestamp"),
     )
     told = [_answer(namespace, *question) for question in questions]
-    return "\n".join([*told, _answer(operator.home, "logs", f"-l{SELECTOR}", "--tail=200")])
+    pods = namespace.objects("pods")
+    said = [_answer(namespace, "logs", pod, "--all-containers", "--tail=100") for pod in pods]
+    return "\n".join([*told, *said, *_of(operator)])
+
+
+def _of(operator: Operator) -> list[str]:
+    """What the operator says, and what it said before it was last started anew."""
+    logs = ("logs", f"-l{SELECTOR}", "--tail=200")
+    events = ("get", "events", "--sort-by=.metadata.creationTimestamp")
+    return [_answer(operator.home, *it) for it in (logs, (*logs, "--previous"), events)]
 
 
 def _answer(namespace: Namespace, *args: str) -> str:

@@ -1,14 +1,19 @@
-"""A watch that fails begins anew instead of ending the operator."""
+"""A watch that fails begins anew instead of ending the operator; one that does well goes on."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
 from types import SimpleNamespace
 from typing import Any
 
+import kopf
 import pytest
-from kopf._cogs.clients import watching
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+from kopf._cogs.clients import auth, watching
+from kopf._cogs.structs import credentials, references
 
 from handlers.instant import run
-from trainingjobs.handlers import endurance
+from trainingjobs.handlers import endurance, process
 
 
 async def _watch(**_: Any) -> AsyncIterator[int]:
@@ -22,6 +27,7 @@ def test_a_failed_watch_ends_in_peace_and_the_next_is_a_lapse(
     lapsed: list[str] = []
     begun: list[tuple[str, float]] = []
     monkeypatch.setattr(watching, "continuous_watch", None)
+    monkeypatch.setattr(watching, "watch_objs", None)
     monkeypatch.setattr(endurance, "_KOPFS", _watch)
     endurance.install(lapsed.append, lambda *watch: begun.append(watch))
 
@@ -38,3 +44,56 @@ def test_a_failed_watch_ends_in_peace_and_the_next_is_a_lapse(
     assert lapsed == ["pods"]
     names = ["watch of pods in a", "watch of pods in b", "watch of pods in a"]
     assert begun == [(name, endurance.LONGEST_SECONDS) for name in names]
+
+
+PODS = references.Resource("", "v1", "pods", kind="Pod", namespaced=True, verbs=frozenset({"list"}))
+Answer = Callable[[web.Request], Coroutine[Any, Any, web.StreamResponse]]
+
+
+async def ended(request: web.Request) -> web.StreamResponse:
+    """A watch whose time is over, with nothing to tell but how far it is."""
+    bookmark = {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "5"}}}
+    return await listed(request) or web.json_response(bookmark)
+
+
+async def silent(request: web.Request) -> web.StreamResponse:
+    """A server that takes a watch and never says a word of it, as one that is no more."""
+    return await listed(request) or await asyncio.sleep(60, web.Response())
+
+
+async def listed(request: web.Request) -> web.StreamResponse:
+    if "watch" in request.query:
+        return None  # type: ignore[return-value]
+    return web.json_response({"metadata": {"resourceVersion": "1"}, "items": []})
+
+
+@pytest.mark.parametrize("answer", [ended, silent])
+async def test_a_watch_whose_requests_come_to_their_end_lives(
+    answer: Answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It makes request after request and never begins anew: 990 s after its begin it was ill."""
+    monkeypatch.setattr(watching, "continuous_watch", None)
+    monkeypatch.setattr(watching, "watch_objs", None)
+    lapsed: list[str] = []
+    begun: asyncio.Queue[str] = asyncio.Queue()
+    endurance.install(lapsed.append, lambda name, _: begun.put_nowait(name))
+    own = process.settings()
+    own.watching.inactivity_timeout = 0.1
+    app = web.Application()
+    app.router.add_get("/{path:.*}", answer)
+    async with TestServer(app) as server:
+        vault = credentials.Vault()
+        await vault.populate({"x": kopf.ConnectionInfo(server=str(server.make_url("/")))})
+        auth.vault_var.set(vault)
+        watch = asyncio.create_task(_all(own))
+        names = [await asyncio.wait_for(begun.get(), 10) for _ in range(4)]
+        watch.cancel()
+        await asyncio.gather(watch, return_exceptions=True)
+        await vault.close()
+    assert names == ["watch of pods in the cluster"] * 4
+    assert lapsed == []
+
+
+async def _all(own: kopf.OperatorSettings) -> None:
+    async for _ in watching.infinite_watch(settings=own, resource=PODS, namespace=None):
+        pass

@@ -39,6 +39,7 @@ class Api:
         self, connection: Connection, *, connections: int = 64, timeout: float = 30.0
     ) -> None:
         self._connection = connection
+        self._seconds = timeout
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=connections, ssl=connection.tls),
             timeout=aiohttp.ClientTimeout(total=timeout, sock_connect=10.0),
@@ -134,13 +135,14 @@ class Api:
                 answer: Json = json.loads(raw)
                 return answer
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise ApiError(UNREACHABLE, "Unreachable", _words(error)) from error
+            raise ApiError(UNREACHABLE, "Unreachable", self._words(error)) from error
         finally:
             self.on_answer(_verb(method, path), paths.target(path).resource, code)
 
-
-def _words(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".rstrip(": ")
+    def _words(self, error: Exception) -> str:
+        if isinstance(error, TimeoutError) and not str(error):
+            return f"no answer within {self._seconds:g} s"
+        return f"{type(error).__name__}: {error}".rstrip(": ")
 
 
 def _verb(method: str, path: str) -> str:

@@ -4,8 +4,8 @@ kopf ends the whole operator at the first thing in a watch that it does not expe
 line from a server that goes down, an error of etcd, a version that has expired before the
 watch began. There is no setting for that, so the one function that all its watches come
 from is wrapped here. A watch that begins anew lists what is there and does not tell what
-vanished meanwhile: somebody else has to look for that. And as every watch ends after some
-minutes, one that has not begun anew for long is dead, however quiet the cluster is.
+vanished meanwhile: somebody else has to look for that. And as the request of every watch ends
+after some minutes, one that has made none for long is dead, however quiet the cluster is.
 """
 
 import asyncio
@@ -19,8 +19,9 @@ from kopf._cogs.clients import watching
 _LOG = logging.getLogger(__name__)
 _PAUSE_SECONDS = 1.0
 LONGEST_SECONDS = 330.0
-"""After so long we end a watch ourselves, where the API server has not."""
+"""After so long we end a watch's request ourselves, where the API server has not."""
 _KOPFS = watching.continuous_watch
+_KOPFS_REQUEST = watching.watch_objs
 
 Lapsed = Callable[[str], None]
 Begins = Callable[[str, float], None]
@@ -29,8 +30,10 @@ Begins = Callable[[str, float], None]
 def install(lapsed: Lapsed, begins: Begins) -> None:
     """Let all of kopf's watches endure.
 
-    `lapsed` is told the plural of what was watched, and `begins` the name of each watch
-    that begins, with the seconds after which it begins anew at the latest.
+    `lapsed` is told the plural of what was watched by a watch that begins anew, and `begins`
+    the name of each watch when it makes a request, with the seconds after which it makes
+    another one at the latest. A watch of which all goes well makes request after request
+    and never begins anew.
     """
     begun: set[tuple[str, str | None]] = set()
 
@@ -39,7 +42,7 @@ def install(lapsed: Lapsed, begins: Begins) -> None:
         if (what, where) in begun:
             lapsed(what)
         begun.add((what, where))
-        begins(f"watch of {what} in {where or 'the cluster'}", LONGEST_SECONDS)
+        begins(_name(**options), LONGEST_SECONDS)
         try:
             async for event in _KOPFS(**options):
                 yield event
@@ -47,4 +50,13 @@ def install(lapsed: Lapsed, begins: Begins) -> None:
             _LOG.warning("the watch of %s begins anew, it failed: %s", what, error)
             await asyncio.sleep(_PAUSE_SECONDS * random.uniform(1, 2))  # noqa: S311 - spreads load
 
+    def renewed(**options: Any) -> AsyncIterator[Any]:
+        begins(_name(**options), LONGEST_SECONDS)
+        return _KOPFS_REQUEST(**options)
+
     watching.continuous_watch = enduring
+    watching.watch_objs = renewed
+
+
+def _name(*, resource: Any, namespace: str | None, **_: Any) -> str:
+    return f"watch of {resource.plural} in {namespace or 'the cluster'}"

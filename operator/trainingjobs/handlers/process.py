@@ -82,6 +82,7 @@ def _watching(own: kopf.OperatorSettings) -> None:
     own.watching.chunk_size = _PAGE
     own.watching.server_timeout = 300  # the API server reads no fractions
     own.watching.client_timeout = endurance.LONGEST_SECONDS
+    own.watching.inactivity_timeout = 70.0  # a bookmark comes each minute, or nobody is there
     own.watching.connect_timeout = 10.0
     own.networking.connect_timeout = 10.0
     own.networking.request_timeout = 30.0

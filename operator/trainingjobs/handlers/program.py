@@ -18,7 +18,7 @@ from trainingjobs.cluster.rbac import REVIEWED
 from trainingjobs.cluster.rolls import Rolls
 from trainingjobs.cluster.status import Writer
 from trainingjobs.cluster.store import Key, Store
-from trainingjobs.handlers import definition, endurance, process
+from trainingjobs.handlers import definition, endurance, process, vigil
 from trainingjobs.handlers.health import Ear, Health
 from trainingjobs.handlers.metrics import RESULTS, Metrics, phase_of
 from trainingjobs.handlers.probes import Probes
@@ -31,7 +31,7 @@ from trainingjobs.reconcile import Hands, Reconciler
 from trainingjobs.settings import Settings
 
 _LOG = logging.getLogger(__name__)
-_CHECK_SECONDS = 5.0
+_AGAIN_SECONDS = 5.0
 _SPARE_CONNECTIONS = 16
 
 
@@ -56,7 +56,7 @@ class Program:
         self._served = asyncio.Event()
         self._stop = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
-        self._hopeless = False
+        self._vigil = vigil.Vigil(self._health, self._stop.set)
         api.on_answer = self._answered
         self._health.checks |= {
             "watch": self._deaf,
@@ -79,7 +79,7 @@ class Program:
             await self._roll_call.start(self._settings.report_port)
         # what is started before kopf is left alone by it when it stops
         self._queue.start()
-        self._tasks = [asyncio.create_task(it) for it in (self._keep_true(), self._check_health())]
+        self._tasks = [vigil.started(it) for it in (self._keep_true(), self._vigil.keep())]
         try:
             await kopf.operator(
                 registry=self._registry(info),
@@ -92,7 +92,7 @@ class Program:
             )
         finally:
             await self._shut_down()
-        return int(self._hopeless)
+        return int(self._vigil.hopeless)
 
     def _hands(self) -> Hands:
         settings = self._settings
@@ -155,13 +155,17 @@ class Program:
         @kopf.on.startup(registry=registry)
         async def startup(**_: Any) -> None:
             _LOG.info("talking to %s", info.server)
-            await definition.until_served(self._api)
-            await self._resync.begin()
+            with vigil.waiting("the API server to know TrainingJobs"):
+                await definition.until_served(self._api)
+            with vigil.waiting("the first lists of jobs, pods and services"):
+                await self._resync.begin()
             self._health.progress.begin()
             self._served.set()
+            _LOG.info("ready: %d jobs are known", len(list(self._store.jobs())))
 
         @kopf.on.cleanup(registry=registry)
         async def cleanup(**_: Any) -> None:
+            self._vigil.farewell()
             await self._shut_down()
 
         return registry
@@ -170,7 +174,7 @@ class Program:
         # nothing is decided before everything that is there has been listed once
         await self._served.wait()
         if not self._resync.sweep.sees(key[0]):
-            return _CHECK_SECONDS
+            return _AGAIN_SECONDS
         before, started = phase_of(self._store.job(key)), time.perf_counter()
         outcome = "error"
         try:
@@ -201,15 +205,6 @@ class Program:
         self._metrics.request(verb, resource, code)
         if resource not in REVIEWED:
             self._health.progress.answered(verb)
-
-    async def _check_health(self) -> None:
-        while not self._hopeless:
-            await asyncio.sleep(_CHECK_SECONDS)
-            complaints = self._health.hopeless()
-            if complaints:
-                _LOG.critical("ending, to be started anew: %s", "; ".join(complaints))
-                self._hopeless = True
-                self._stop.set()
 
     async def _shut_down(self) -> None:
         # kopf leaves its own waiter for this flag hanging, and then waits for it

@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 
 from trainingjobs.cluster.backoff import Backoff
 from trainingjobs.cluster.errors import ApiError
+from trainingjobs.handlers import vigil
 from trainingjobs.handlers.share import Metered
 
 K = TypeVar("K", bound=Hashable)
@@ -63,7 +64,7 @@ class Queue(Generic[K]):
 
     def start(self) -> None:
         """Let the workers begin."""
-        self._tasks = [asyncio.create_task(self._serve()) for _ in range(self._workers)]
+        self._tasks = [vigil.started(self._serve()) for _ in range(self._workers)]
 
     async def stop(self) -> None:
         """Stop all work where it stands; every step of it can be repeated."""
