@@ -16,6 +16,7 @@ from integration.jobs import Body, a_job
 from integration.operators import eventually, operator
 from integration.server import ApiServer
 from integration.test_operator import NAMES, Lab
+from trainingjobs.cluster.rbac import RULES
 from trainingjobs.model.gang import Gang
 
 pytestmark = pytest.mark.integration
@@ -170,6 +171,27 @@ def test_a_foreign_group_of_that_name_is_left_alone(gang: Gang, lab: Groups) -> 
     eventually(lambda: words in lab.status.get("message", ""))
     assert lab.groups(gang)["job"]["spec"] == {"minMember": 7}
     assert not lab.pods
+
+
+def test_every_verb_on_pod_groups_is_used(gang: Gang, lab: Groups) -> None:
+    """What test_least_privilege.py cannot show of its permissions."""
+    lab.operator.forget_requests()
+    theirs = {"apiVersion": gang.value, "kind": "PodGroup", "metadata": {"name": "job"}}
+    lab.apply({**theirs, "spec": {"minMember": 7}})
+    lab.apply(job_for(gang, elastic={"minInstances": 2, "maxInstances": 5}))
+    eventually(lambda: "PodGroup job exists" in lab.status.get("message", ""))
+    where = (gang.group, gang.value.partition("/")[2], lab.namespace, "podgroups")
+    lab.custom.delete_namespaced_custom_object(*where, "job")
+    lab.until_created()
+    lab.patch_spec(elastic={"minInstances": 3, "maxInstances": 5})
+    eventually(lambda: lab.groups(gang)["job"]["spec"]["minMember"] == 3)
+    lab.patch_spec(suspend=True)
+    eventually(lambda: not lab.groups(gang))
+    lab.operator.stop()
+    lab.operator.start()  # it lists what is there
+    (rule,) = (it for it in RULES if (it.group, it.resource) == (gang.group, "podgroups"))
+    used = {verb for verb, url in lab.operator.requests() if f"/{gang.group}/" in url}
+    assert used == {*rule.verbs}
 
 
 @pytest.mark.parametrize("missing", FOREIGN, ids=FOREIGN.values())
