@@ -18,7 +18,10 @@ WAIT = "180s"
 
 def install() -> None:
     """Install or upgrade the operator, and wait until it is ready."""
-    chosen = image_values() if choose.standing().kind != "current" else []
+    ours = choose.standing().kind != "current"
+    chosen = image_values() if ours else []
+    if ours:
+        shell.answer("kubectl", "apply", "-f", "localcluster/namespace.yaml")
     progress.say(f"installing {RELEASE} with Helm")
     arguments = ["--namespace", NAMESPACE, "--create-namespace", "--wait", "--timeout", WAIT]
     # the definition may be there already, by `kubectl apply -f crds/` for `make run`
