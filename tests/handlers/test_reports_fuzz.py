@@ -5,8 +5,11 @@ each must be one that the description knows, in the form that it promises.
 """
 
 import asyncio
+import contextlib
 import http.client
 import json
+import re
+import socket
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +22,8 @@ from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import negative_data_rejection
 
-from handlers.pods import FAST, Scene, a_scene, a_store, a_token
+from handlers.pods import FAST, HOST, Scene, a_scene, a_store, a_token
+from trainingjobs.cluster.sheets import RANK_BYTES, SPARE_BYTES
 from trainingjobs.handlers import answers
 from trainingjobs.schema import service
 
@@ -121,3 +125,65 @@ def test_bodies(scene: Scene, raw: bytes) -> None:
     assert answer.status == http.client.BAD_REQUEST
     assert 0 < len(json.load(answer)["error"]) <= answers.LONGEST
     there.close()
+
+
+PATIENCE = 0.2
+"""Seconds; a machine that is slower than that makes this test see less, and never fail."""
+BODY = json.dumps({"version": 1, "process": "p", "rank": 0, "stage": "spawned"})
+WHOLE = (
+    f"POST {REPORTS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {a_token()}\r\n"
+    f"Content-Type: application/json\r\nContent-Length: {len(BODY)}\r\n\r\n{BODY}"
+).encode()
+PIECES = st.binary(max_size=12) | st.sampled_from(
+    [
+        *(b"\r\n", b"\r\n\r\n", b": ", b"\x00", b"\xff", b"Transfer-Encoding: chunked\r\n"),
+        *(b"Content-Length: 5\r\n", b"0\r\n\r\n", b"GET / HTTP/1.1\r\n", b"9" * 40, b"\x1b[2J"),
+        *(b"Expect: 100-continue\r\n", b"Connection: upgrade\r\nUpgrade: h2c\r\n", b" HTTP/2.0"),
+        *(b"[" * 2000, b"<script>", WHOLE),
+    ]
+)
+
+
+@st.composite
+def mangled(draw: st.DrawFn) -> bytes:
+    """A right request of which some places were cut out, doubled or filled with something else."""
+    wire = WHOLE
+    for _ in range(draw(st.integers(1, 4))):
+        at = draw(st.integers(0, len(wire)))
+        end = min(len(wire), at + draw(st.integers(0, 40)))
+        wire = wire[:at] + draw(PIECES | st.just(wire[at:end] * 2)) + wire[end:]
+    return wire
+
+
+def answered(scene: Scene, wire: bytes) -> bytes:
+    """What comes back to these bytes; who waits for more of them is left alone."""
+    port = int(scene.url.rpartition(":")[2])
+    with socket.create_connection((HOST, port), timeout=PATIENCE) as there:
+        answer = b""
+        with contextlib.suppress(ConnectionError, TimeoutError):
+            there.sendall(wire)
+            while piece := there.recv(4096):
+                answer += piece
+        return answer
+
+
+@settings(parent=many, max_examples=200)
+@given(wire=mangled())
+def test_bytes_on_the_wire(scene: Scene, wire: bytes) -> None:
+    """One connection is one answer at most, and never an error of the service's own."""
+    answer = answered(scene, wire)
+    codes = re.findall(rb"HTTP/1\.[01] (\d{3}) ", answer)
+    assert len([it for it in codes if it != b"100"]) <= 1
+    assert not [it for it in codes if it.startswith(b"5") and it != b"503"]
+    head, _, said = answer.rpartition(b"\r\n\r\n")
+    assert len(head) < 1_000
+    assert not said or len(json.loads(said).get("error", "")) <= answers.LONGEST
+
+
+def test_after_all_of_it_a_report_is_taken_and_memory_is_bounded(scene: Scene) -> None:
+    there = http.client.HTTPConnection(scene.url.removeprefix("http://"), timeout=20)
+    headers = {"Authorization": f"Bearer {a_token()}", "Content-Type": "application/json"}
+    there.request("POST", REPORTS, BODY, headers)
+    assert there.getresponse().status == http.client.OK
+    there.close()
+    assert scene.rolls.weight <= 8 * (SPARE_BYTES + RANK_BYTES * RANKS)

@@ -283,6 +283,8 @@ async def test_what_is_no_http_harms_nobody(request_: bytes) -> None:
     async with a_scene(limits=SCARCE) as scene:
         answer = await raw(scene, request_)
         assert not answer.startswith((b"HTTP/1.1 5", b"HTTP/1.0 5"))
+        said = answer.rpartition(b"\r\n\r\n")[2]
+        assert not said or len(json.loads(said)["error"]) < 100, "what was sent comes back"
         await others_are_heard(scene)
 
 

@@ -23,6 +23,7 @@ _LOG = logging.getLogger(__name__)
 _LINE = 4_096
 _HEADERS = 64
 _SHUTDOWN_SECONDS = 1.0
+_NO_HTTP = b'{"error": "this is no HTTP as it is spoken here"}'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +108,19 @@ class _Line(web.RequestHandler):
         """What a stranger sends that is no HTTP is not worth a line of the log."""
         if not isinstance(kw.get("exc_info"), HttpProcessingError):
             super().log_exception(*args, **kw)
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """A short answer: aiohttp's own repeats what was sent."""
+        super().handle_error(request, status, exc, message and "")
+        answer = web.Response(status=status, body=_NO_HTTP, content_type="application/json")
+        answer.force_close()
+        return answer
 
 
 @dataclass(slots=True)
