@@ -115,6 +115,19 @@ def test_sections_without_lines_are_left_out() -> None:
     assert [heading for heading, _ in found] == [""]
 
 
+def test_events_that_say_the_same_are_one_row() -> None:
+    events = [
+        an_event("FailedScheduling", "no room", of="mnist-master"),
+        an_event("PodsCreated", "created", kind="Normal"),
+        an_event("FailedScheduling", "no room", of="mnist-worker-0"),
+    ]
+    found = dict(description.sections(a_seen_job(), [], events, NOW, PROGRAM))
+    assert [line.split(maxsplit=3)[2:] for line in found["Events"][1:]] == [
+        ["PodsCreated", "mnist                       created"],
+        ["FailedScheduling", "mnist-master (and 1 more)   no room"],
+    ]
+
+
 PENDING = {"phase": "Pending", "message": "0/1 nodes are available: insufficient memory"}
 STALLED = {
     "phase": "Running",
@@ -156,7 +169,7 @@ STALLED = {
             a_seen_job(status=FAILED),
             [
                 "mnist has failed after 10m.",
-                "its last words: Traceback FileNotFoundError: /data/shard-1.",
+                "its last lines: Traceback / FileNotFoundError: /data/shard-1.",
                 "ranks 0,2 fell after it",
                 "1 attempts ended before it",
             ],

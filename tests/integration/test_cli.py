@@ -86,7 +86,9 @@ def test_describe_and_why(tj: Tj, jobs: Jobs, stored: Store) -> None:
     assert "Root cause:\n  rank 1 (x-worker-0): Error, exit code 1\n    | oh\n" in shown
     assert f"retry {a_name(job)}" in shown
     said = tj("why", a_name(job)).stdout
-    assert said.startswith(f"{a_name(job)} has failed. rank 1 exited with code 1. its last words")
+    assert said.startswith(
+        f"{a_name(job)} has failed. rank 1 exited with code 1. its last lines: oh."
+    )
     assert tj("describe", a_name(job), "-o", "json").stdout.startswith("{")
 
 

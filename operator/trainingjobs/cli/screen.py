@@ -26,13 +26,20 @@ def connect() -> AsyncTrainingJobClient:
     return AsyncTrainingJobClient(**options.place())
 
 
-def run(work: Coroutine[Any, Any, T]) -> T:
-    """What comes of it; what goes wrong is one line, and the exit code 1."""
+def run(work: Coroutine[Any, Any, T], left: str = "") -> T:
+    """What comes of it; what goes wrong is one line, and the exit code 1.
+
+    Args:
+        work: what to do.
+        left: said to who interrupts it.
+    """
     try:
         return asyncio.run(work)
     except ClientError as error:
         raise Failure(" ".join(str(error).split())) from error
     except KeyboardInterrupt:
+        if left:
+            note(f"\n{safe(left)}")
         sys.exit(INTERRUPTED)
 
 

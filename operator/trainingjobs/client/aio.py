@@ -1,7 +1,8 @@
 """The asynchronous client: what people do with jobs, by watches and without a wait in between."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import AsyncGenerator, Collection, Iterable
+from contextlib import aclosing
 from types import TracebackType
 from typing import Any, Self
 
@@ -129,19 +130,21 @@ class AsyncTrainingJobClient:
         with told():
             await self._api.delete(kinds.TrainingJob, name, namespace=self.namespace)
 
-    async def watch_job(self, name: str) -> AsyncIterator[Job]:
+    async def watch_job(self, name: str) -> AsyncGenerator[Job, None]:
         """The job now and after each change; an API server that is away for a while is waited for.
 
         Raises:
             GoneError: when it is deleted.
         """
-        async for job in watches.job(self._api, self.namespace, name):
-            yield job
+        async with aclosing(watches.job(self._api, self.namespace, name)) as states:
+            async for job in states:
+                yield job
 
-    async def watch_pods(self, job: Job) -> AsyncIterator[Manifest]:
+    async def watch_pods(self, job: Job) -> AsyncGenerator[Manifest, None]:
         """The job's pods now, and each at each change, for ever."""
-        async for pod in watches.pods(self._api, job):
-            yield pod
+        async with aclosing(watches.pods(self._api, job)) as pods:
+            async for pod in pods:
+                yield pod
 
     async def wait_for_job_status(
         self,
@@ -171,7 +174,7 @@ class AsyncTrainingJobClient:
         attempt: int | None = None,
         follow: bool = False,
         tail: int | None = None,
-    ) -> AsyncIterator[LogLine]:
+    ) -> AsyncGenerator[LogLine, None]:
         """Lines of all ranks in one stream; followed, it ends with the job.
 
         Args:
@@ -183,13 +186,15 @@ class AsyncTrainingJobClient:
         """
         job = await self.get_job(name)
         follower = Follower(self, self._logs, job, ranks=ranks, attempt=attempt)
-        async for line in follower.follow(tail) if follow else follower.read(tail):
-            yield line
+        async with aclosing(follower.follow(tail) if follow else follower.read(tail)) as lines:
+            async for line in lines:
+                yield line
 
     async def _reached(self, name: str, status: Collection[str]) -> Job:
-        async for job in self.watch_job(name):
-            if job.phase in status:
-                return job
-            if job.finished:
-                raise ClientError(f"{name} has {job.phase.lower()}: {job.message}")
+        async with aclosing(self.watch_job(name)) as states:
+            async for job in states:
+                if job.phase in status:
+                    return job
+                if job.finished:
+                    raise ClientError(f"{name} has {job.phase.lower()}: {job.message}")
         raise GoneError(f"{name} was deleted")

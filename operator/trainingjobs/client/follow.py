@@ -5,8 +5,8 @@ end was seen: only then no line can be missing that a broken stream has kept bac
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -52,9 +52,10 @@ class Follower:
     _queue: "asyncio.Queue[LogLine | ClientError | None]" = field(
         default_factory=lambda: asyncio.Queue(_BUFFER)
     )
+    _stopped: bool = False
     _readers: dict[str, asyncio.Task[None]] = field(default_factory=dict)
 
-    async def read(self, tail: int | None = None) -> AsyncIterator[LogLine]:
+    async def read(self, tail: int | None = None) -> AsyncGenerator[LogLine, None]:
         """What is there of the attempt's pods, in the order of time."""
         attempt = self.attempt or self.job.attempt
         pods = [
@@ -68,7 +69,7 @@ class Follower:
         for line in sorted((line for part in found for line in part), key=lambda line: line.time):
             yield line
 
-    async def follow(self, tail: int | None = None) -> AsyncIterator[LogLine]:
+    async def follow(self, tail: int | None = None) -> AsyncGenerator[LogLine, None]:
         """All lines as they come, until the job is finished and every line is told."""
         self._check(await self.client.get_job_pods(self.job), None)
         feeder = asyncio.create_task(self._run(tail))
@@ -79,14 +80,21 @@ class Follower:
                 yield line
             await feeder
         finally:
-            for task in (feeder, *self._readers.values()):
+            self._stopped = True
+            tasks = (feeder, *self._readers.values())
+            for task in tasks:
                 task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _run(self, tail: int | None) -> None:
+        last = None
         try:
             await self._feed(tail)
+        except ClientError as error:
+            last = error
         finally:
-            await self._queue.put(None)
+            if not self._stopped:
+                await self._queue.put(last)
 
     async def _feed(self, tail: int | None) -> None:
         """Start a reader for each container that starts, and wait for all when the job is over."""
@@ -98,19 +106,22 @@ class Follower:
                     self._start(pod, tail)
         finally:
             pods.cancel()
+            await asyncio.gather(pods, return_exceptions=True)
         await asyncio.gather(*self._readers.values())
 
     async def _job_ends(self) -> None:
         with suppress(GoneError):
-            async for job in self.client.watch_job(self.job.name):
-                later = self.attempt is not None and job.attempt > self.attempt
-                if job.finished or later or job.uid != self.job.uid:
-                    return
+            async with aclosing(self.client.watch_job(self.job.name)) as states:
+                async for job in states:
+                    later = self.attempt is not None and job.attempt > self.attempt
+                    if job.finished or later or job.uid != self.job.uid:
+                        return
 
     async def _readers_start(self, tail: int | None) -> None:
         try:
-            async for pod in self.client.watch_pods(self.job):
-                self._start(pod, tail)
+            async with aclosing(self.client.watch_pods(self.job)) as pods:
+                async for pod in pods:
+                    self._start(pod, tail)
         except ClientError as error:
             await self._queue.put(error)
 
@@ -147,9 +158,10 @@ class Follower:
         splitter = Splitter()
         memory.reopen()
         data = self.source.read(pod, since=memory.since, follow=not ended, tail=tail)
-        async for part in data:
-            for raw in splitter.lines(part):
-                await self._tell(pod, memory, parsed(raw))
+        async with aclosing(data):
+            async for part in data:
+                for raw in splitter.lines(part):
+                    await self._tell(pod, memory, parsed(raw))
         if ended:
             for raw in splitter.last():
                 await self._tell(pod, memory, parsed(raw))

@@ -3,7 +3,7 @@
 lightkube's own takes no `sinceTime`, and ends lines at more than their ends.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 import httpx2
 from lightkube.config import client_adapter
@@ -29,7 +29,7 @@ class Logs:
 
     async def read(
         self, pod: Manifest, *, since: str = "", follow: bool = False, tail: int | None = None
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes, None]:
         """What the pod's training container has written.
 
         Raises:

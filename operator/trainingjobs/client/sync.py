@@ -5,7 +5,7 @@ It has an event loop of its own in a thread, since a notebook has one running al
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Iterable, Iterator
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -128,13 +128,12 @@ class TrainingJobClient:
             future.cancel()
             raise
 
-    def _iterated(self, items: AsyncIterator[T]) -> Iterator[T]:
+    def _iterated(self, items: AsyncGenerator[T, None]) -> Iterator[T]:
         async def following() -> T:
             return await anext(items)
 
         async def ended() -> None:
-            if hasattr(items, "aclose"):
-                await items.aclose()
+            await items.aclose()
 
         try:
             while True:

@@ -1,8 +1,9 @@
 """Objects as they change: a watch that breaks is begun anew, from what is there by then."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any, cast
 
 import httpx2
 from lightkube import AsyncClient
@@ -16,7 +17,7 @@ _PAUSES = (0.2, 1.0, 2.0, 5.0)
 _PASSING = {408, 410, 429}
 
 
-async def job(api: AsyncClient, namespace: str, name: str) -> AsyncIterator[Job]:
+async def job(api: AsyncClient, namespace: str, name: str) -> AsyncGenerator[Job, None]:
     """The job now and after each change; an API server that is away is waited for.
 
     Raises:
@@ -25,11 +26,12 @@ async def job(api: AsyncClient, namespace: str, name: str) -> AsyncIterator[Job]
     uid, failures = "", 0
     while True:
         try:
-            async for found in _states(api, namespace, name):
-                if uid and found.uid != uid:
-                    raise GoneError(f"{name} was deleted, and another of its name was made")
-                uid, failures = found.uid, 0
-                yield found
+            async with aclosing(_states(api, namespace, name)) as states:
+                async for found in states:
+                    if uid and found.uid != uid:
+                        raise GoneError(f"{name} was deleted, and another of its name was made")
+                    uid, failures = found.uid, 0
+                    yield found
         except httpx2.HTTPError as error:
             if not uid or not passing(error):
                 raise translated(error) from error
@@ -41,7 +43,7 @@ async def job(api: AsyncClient, namespace: str, name: str) -> AsyncIterator[Job]
             raise
 
 
-async def _states(api: AsyncClient, namespace: str, name: str) -> AsyncIterator[Job]:
+async def _states(api: AsyncClient, namespace: str, name: str) -> AsyncGenerator[Job, None]:
     """The job, and its changes until the watch breaks."""
     fields: dict[str, Any] = {"metadata.name": name}
     listed = api.list(kinds.TrainingJob, namespace=namespace, fields=fields)
@@ -55,20 +57,22 @@ async def _states(api: AsyncClient, namespace: str, name: str) -> AsyncIterator[
         fields=fields,
         resource_version=listed.resourceVersion,
     )
-    async for kind, item in events:
-        if kind == "DELETED":
-            raise GoneError(f"{name} was deleted")
-        yield Job(dict(item))
+    async with aclosing(cast("AsyncGenerator[tuple[str, Any], None]", events)) as changes:
+        async for kind, item in changes:
+            if kind == "DELETED":
+                raise GoneError(f"{name} was deleted")
+            yield Job(dict(item))
 
 
-async def pods(api: AsyncClient, of: Job) -> AsyncIterator[Manifest]:
+async def pods(api: AsyncClient, of: Job) -> AsyncGenerator[Manifest, None]:
     """The job's pods now, and each at each change, for ever."""
     failures = 0
     while True:
         try:
-            async for pod in _pods(api, of):
-                failures = 0
-                yield pod
+            async with aclosing(_pods(api, of)) as changing:
+                async for pod in changing:
+                    failures = 0
+                    yield pod
         except httpx2.HTTPError as error:
             if not passing(error):
                 raise translated(error) from error
@@ -76,16 +80,17 @@ async def pods(api: AsyncClient, of: Job) -> AsyncIterator[Manifest]:
             failures += 1
 
 
-async def _pods(api: AsyncClient, of: Job) -> AsyncIterator[Manifest]:
+async def _pods(api: AsyncClient, of: Job) -> AsyncGenerator[Manifest, None]:
     chosen: dict[str, Any] = {labels.JOB_UID: of.uid}
     listed = api.list(kinds.Pod, namespace=of.namespace, labels=chosen)
     async for pod in listed:
         yield dict(pod)
     version = listed.resourceVersion
     events = api.watch(kinds.Pod, namespace=of.namespace, labels=chosen, resource_version=version)
-    async for kind, pod in events:
-        if kind != "DELETED":
-            yield dict(pod)
+    async with aclosing(cast("AsyncGenerator[tuple[str, Any], None]", events)) as changes:
+        async for kind, pod in changes:
+            if kind != "DELETED":
+                yield dict(pod)
 
 
 async def _pause(failures: int) -> None:

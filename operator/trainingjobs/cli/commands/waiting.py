@@ -3,6 +3,7 @@
 import asyncio
 import re
 import sys
+from contextlib import aclosing
 
 import click
 
@@ -56,13 +57,14 @@ async def _reached(name: str, seconds: float | None, wanted: set[str], *, quiet:
     try:
         async with screen.connect() as client, asyncio.timeout(seconds):
             said = ""
-            async for job in client.watch_job(name):
-                words = screen.safe(" ".join(filter(None, [job.phase, job.message])))
-                if words != said and not quiet:
-                    screen.note(f"{screen.safe(name)}: {words or 'not seen by an operator yet'}")
-                said = words
-                if job.finished or job.phase.lower() in wanted:
-                    return job
+            async with aclosing(client.watch_job(name)) as states:
+                async for job in states:
+                    words = screen.safe(" ".join(filter(None, [job.phase, job.message])))
+                    if words != said and not quiet:
+                        screen.note(f"{screen.safe(name)}: {words or 'not seen by an operator'}")
+                    said = words
+                    if job.finished or job.phase.lower() in wanted:
+                        return job
             raise AssertionError("a watch ends with the job")
     except TimeoutError:
         screen.note(f"error: {screen.safe(name)} is not over after {seconds:g} s")

@@ -10,6 +10,7 @@ from trainingjobs.model.times import parse_time
 
 Section = tuple[str, list[str]]
 _MAX_EVENTS = 8
+_MAX_LINES = 12
 _INDENT = "  "
 
 
@@ -90,7 +91,8 @@ def _cause(job: Job) -> Iterator[str]:
     how = failure.get("reason", "") + (f", exit code {code}" if code is not None else "")
     when = f" at {failure['time']}" if failure.get("time") else ""
     yield f"rank {failure.get('rank')} ({failure.get('pod')}{node}): {how}{when}"
-    yield from (f"  | {line}" for line in str(failure.get("message") or "").splitlines())
+    said = str(failure.get("message") or "").splitlines()
+    yield from (f"  | {line}" for line in said[-_MAX_LINES:])
     if failure.get("victims"):
         yield f"ranks {failure['victims']} fell after it, of its fall"
 
@@ -119,14 +121,24 @@ def _attempts(job: Job) -> list[str]:
 
 def _events(events: Iterable[Manifest], now: datetime) -> Iterator[str]:
     rows: list[Sequence[str]] = []
-    for event in list(events)[-_MAX_EVENTS:]:
-        last = event.get("lastTimestamp") or event.get("eventTime")
-        ago = text.since(parse_time(last), now)
-        about = str(event["involvedObject"].get("name"))
-        words = " ".join(str(event.get("message") or "").split())
-        rows.append((ago, str(event.get("type")), str(event.get("reason")), about, words))
+    for (kind, reason, words), alike in list(_alike(events).items())[-_MAX_EVENTS:]:
+        latest = alike[-1]
+        ago = text.since(parse_time(latest.get("lastTimestamp") or latest.get("eventTime")), now)
+        names = sorted({str(event["involvedObject"].get("name")) for event in alike})
+        others = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
+        rows.append((ago, kind, reason, f"{names[0]}{others}", words))
     if rows:
         yield from text.columns([("LAST", "TYPE", "REASON", "OBJECT", "MESSAGE"), *rows])
+
+
+def _alike(events: Iterable[Manifest]) -> dict[tuple[str, str, str], list[Manifest]]:
+    """Events that say the same of several pods, or several times; those told last are last."""
+    found: dict[tuple[str, str, str], list[Manifest]] = {}
+    for event in events:
+        words = " ".join(str(event.get("message") or "").split())
+        said = (str(event.get("type")), str(event.get("reason")), words)
+        found[said] = [*found.pop(said, []), event]
+    return found
 
 
 def _next(job: Job, pods: Sequence[Manifest], program: str) -> list[str]:

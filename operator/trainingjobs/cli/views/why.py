@@ -11,6 +11,7 @@ from trainingjobs.cli.views import text
 from trainingjobs.client.job import Job, Manifest
 
 _MAX_EVENTS = 3
+_MAX_LINES = 3
 _UNSEEN_SECONDS = 10
 _QUEUE = "kueue.x-k8s.io/queue-name"
 
@@ -70,7 +71,7 @@ def _waiting(job: Job, events: Sequence[Manifest], now: datetime) -> Iterator[st
     if later := job.time("nextAttemptTime"):
         yield f"the next attempt starts in {text.span((later - now).total_seconds())}"
     if failure := job.status.get("failure"):
-        yield _lines(failure)
+        yield _lines(failure, job.message)
     yield from told(events, job.message, now)
 
 
@@ -93,16 +94,17 @@ def _failed(job: Job, program: str) -> Iterator[str]:
     failure = job.status.get("failure") or {}
     yield f"{job.name} has failed{_took(job)}"
     yield job.message
-    yield _lines(failure)
+    yield _lines(failure, job.message)
     if victims := failure.get("victims"):
         yield f"ranks {victims} fell after it, of its fall"
     if earlier := (job.status.get("attempts") or [])[:-1]:
         yield f"{len(earlier)} attempts ended before it: `{program} describe {job.name}` has them"
 
 
-def _lines(failure: Manifest) -> str:
-    words = " ".join(str(failure.get("message") or "").split())
-    return f"its last words: {words}" if words else ""
+def _lines(failure: Manifest, known: str) -> str:
+    said = [line.strip() for line in str(failure.get("message") or "").splitlines()]
+    words = " / ".join([line for line in said if line][-_MAX_LINES:])
+    return f"its last lines: {words}" if words and words not in known else ""
 
 
 def _counts(job: Job) -> str:

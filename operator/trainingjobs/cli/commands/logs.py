@@ -1,0 +1,107 @@
+"""`logs`: what all ranks say, in one stream that outlives restarts and lost connections."""
+
+import sys
+from contextlib import suppress
+
+import click
+
+from trainingjobs.cli import options, screen
+from trainingjobs.cli.views import loglines
+from trainingjobs.client.aio import AsyncTrainingJobClient
+from trainingjobs.client.job import Job
+from trainingjobs.model import ranks
+from trainingjobs.model.spec import MAX_INSTANCES
+
+
+class Ranks(click.ParamType[frozenset[int]]):
+    """A set of ranks as `0,2-3`."""
+
+    name = "ranks"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> frozenset[int]:
+        """The set."""
+        text = str(value)
+        found: frozenset[int] = frozenset()
+        with suppress(ValueError):
+            numbers = [int(part) for span in text.split(",") for part in span.split("-")]
+            found = ranks.expand(text) if max(numbers) < MAX_INSTANCES else found
+        if not found:
+            self.fail(f"{text!r} is no set of ranks: write 0,2-3", param, ctx)
+        return found
+
+
+@click.command("logs", cls=options.Command)
+@options.job
+@click.option("-f", "--follow", is_flag=True, help="Go on until the job is finished.")
+@click.option("-r", "--rank", "only", type=Ranks(), metavar="RANKS", help="As 0,2-3: of these.")
+@click.option("--attempt", type=click.IntRange(1), metavar="N", help="Of this attempt alone.")
+@click.option("--tail", type=click.IntRange(0), metavar="N", help="So many lines of each rank.")
+@click.option("--timestamps", is_flag=True, help="With the time of each line.")
+@click.option("--prefix/--no-prefix", default=None, help="The rank before each line.")
+@options.where
+def logs_(
+    name: str,
+    *,
+    follow: bool,
+    only: frozenset[int] | None,
+    attempt: int | None,
+    tail: int | None,
+    **look: bool | None,
+) -> None:
+    r"""Show what all ranks of a job say.
+
+    Ranks are those of the instances: 0 is the master's pod. With -f it goes on over restarts and
+    lost connections; Ctrl-C leaves, and the job goes on.
+
+    \b
+    Examples:
+      {program} logs mnist
+      {program} logs -f mnist --rank 0,2-3
+    """
+
+    async def told() -> None:
+        async with screen.connect() as client:
+            job = await client.get_job(name)
+            await stream(client, job, follow=follow, only=only, attempt=attempt, tail=tail, **look)
+
+    screen.run(told(), f"left: {name} goes on; `{options.program()} logs -f {name}` follows again")
+
+
+async def stream(  # noqa: PLR0913  what people may choose of a log
+    client: AsyncTrainingJobClient,
+    job: Job,
+    *,
+    follow: bool = True,
+    only: frozenset[int] | None = None,
+    attempt: int | None = None,
+    tail: int | None = None,
+    timestamps: bool | None = False,
+    prefix: bool | None = None,
+) -> None:
+    """Write the lines of a job's ranks; followed, how it ended as well."""
+    several = (job.size if only is None else len(only)) > 1
+    look = loglines.Look(
+        width=len(str(job.size - 1)) if (several if prefix is None else prefix) else 0,
+        timestamps=bool(timestamps),
+        terminal=screen.at_terminal(),
+        coloured=screen.coloured(),
+    )
+    lines = client.get_job_logs(job.name, ranks=only, attempt=attempt, follow=follow, tail=tail)
+    last = 0
+    async for line in lines:
+        if last and line.attempt > last:
+            screen.note(f"--- attempt {line.attempt} ---")
+        last = max(last, line.attempt)
+        sys.stdout.write(look.line(line) + "\n")
+        sys.stdout.flush()
+    if follow:
+        _end(await client.get_job(job.name))
+    elif not last:
+        screen.note(f"no rank of {job.name} has said anything: `why {job.name}` tells more")
+
+
+def _end(job: Job) -> None:
+    words = f": {job.message}" if job.message else ""
+    screen.note(f"--- {screen.safe(f'{job.name} is {job.phase}{words}')} ---")
