@@ -1,4 +1,4 @@
-"""Lines of ranks on the screen."""
+"""Lines of ranks as people and programs get them."""
 
 import pytest
 from click import BadParameter

@@ -14,7 +14,8 @@ import yaml
 
 from integration.jobs import Body, Jobs, a_job
 from integration.server import ApiServer
-from trainingjobs.client import AsyncTrainingJobClient, ClientError, TrainingJobClient
+from trainingjobs.client import AsyncTrainingJobClient, ClientError, Script, TrainingJobClient
+from trainingjobs.client import script as scripts
 from trainingjobs.client.failures import GoneError, NotFoundError, TooLateError
 
 pytestmark = pytest.mark.integration
@@ -216,3 +217,60 @@ async def test_the_asynchronous_client(apiserver: ApiServer, stored: Store) -> N
         with pytest.raises(NotFoundError):
             await client.get_job(name)
         await client.create_job({**job.manifest, "metadata": {"name": name}})
+
+
+def test_a_script_is_sent_with_its_job(tj: Tj, jobs: Jobs, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("print('hello')\n")
+    path = str(tmp_path / "train.py")
+    made = tj("submit", path, "-n", "2", "--image", "x", "--name", "sent", "--no-wait")
+    assert made.stdout == "trainingjob.trainingjob.dev/sent created\n", made.stderr
+    assert jobs.read("sent")["spec"]["PARALLEL_INSTANCES"] == 2
+    refused = tj("submit", path, "--image", "x", "--name", "sent", "--no-wait")
+    assert 'trainingjobs.trainingjob.dev "sent" already exists' in refused.stderr
+    assert jobs.write_status(jobs.read("sent"), {"phase": "Failed"}).accepted
+    again = tj("retry", "sent", "--no-wait")
+    assert again.stdout == "trainingjob.trainingjob.dev/sent-r2 created\n", again.stderr
+    gone = tj("cancel", "sent", "tj/sent-r2")
+    assert gone.stdout.splitlines() == [
+        "trainingjob.trainingjob.dev/sent deleted",
+        "trainingjob.trainingjob.dev/sent-r2 deleted",
+    ]
+
+
+def test_a_script_outlives_the_job_that_it_was_sent_with(
+    sdk: TrainingJobClient, apiserver: ApiServer, jobs: Jobs
+) -> None:
+    name = sdk.train(Script(files={"a.py": "1"}, image="x"))
+    assert jobs.write_status(jobs.read(name), {"phase": "Succeeded"}).accepted
+    assert sdk.retry_job(name) == f"{name}-r2"
+    (sent,) = scripts.sent_with(jobs.read(name))
+    found = json.loads(apiserver.kubectl("get", "configmap", sent, "-o", "json").stdout)
+    uids = [jobs.read(one)["metadata"]["uid"] for one in (name, f"{name}-r2")]
+    assert [owner["uid"] for owner in found["metadata"]["ownerReferences"]] == uids
+    with pytest.raises(ClientError, match="is not over"):
+        sdk.retry_job(f"{name}-r2")
+
+
+def test_a_job_is_stopped_scaled_and_goes_on(tj: Tj, jobs: Jobs, stored: Store) -> None:
+    job = stored()
+    name = a_name(job)
+    refused = tj("scale", name, "5")
+    assert refused.returncode == 1
+    assert "PARALLEL_INSTANCES cannot change while the job runs" in refused.stderr
+    assert tj("suspend", name).stdout == f"trainingjob.trainingjob.dev/{name} suspended\n"
+    assert tj("scale", name, "5").stdout.endswith("scaled to 5\n")
+    assert tj("resume", name).returncode == 0
+    assert tj("resume", name).stdout.endswith("unchanged\n")
+    spec = jobs.read(name)["spec"]
+    assert (spec["suspend"], spec["PARALLEL_INSTANCES"]) == (False, 5)
+    assert jobs.write_status(job, {"phase": "Succeeded"}).accepted
+    assert f"retry {name}` runs it anew" in tj("suspend", name).stderr
+
+
+def test_a_manifest_that_is_refused_is_told_in_the_servers_words(tj: Tj, tmp_path: Path) -> None:
+    wrong = a_job("wrong", PARALLEL_INSTANCES=0)
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(wrong))
+    done = tj("submit", str(tmp_path / "job.yaml"))
+    assert done.returncode == 1
+    assert "spec.PARALLEL_INSTANCES" in done.stderr
+    assert done.stderr.count("\n") == 1

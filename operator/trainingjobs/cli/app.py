@@ -11,11 +11,17 @@ from trainingjobs.cli.options import where
 
 COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
+        "submit": ("submit", "Run a manifest or a script as a job, and follow its logs"),
         "list": ("listing", "List jobs"),
         "describe": ("describing", "Show a job: root cause, ranks, attempts, what to do next"),
         "why": ("describing", "Say in one paragraph why a job waits, stalls or has failed"),
         "logs": ("logs", "Show what all ranks say, merged; -f follows over restarts"),
         "wait": ("waiting", "Wait for a job's end: exit code 0 done, 1 failed, 124 too late"),
+        "cancel": ("changing", "Delete jobs, with their pods"),
+        "suspend": ("changing", "Stop a job's pods, and keep the job"),
+        "resume": ("changing", "Let a suspended job go on"),
+        "scale": ("changing", "Give a job another number of pods"),
+        "retry": ("changing", "Run a job that is over once more, as a new one"),
     }
 )
 

@@ -26,21 +26,35 @@ def program() -> str:
 
 def where(function: Function) -> Function:
     """Which cluster and which namespace."""
-    for names, metavar, words in (
-        (("--kubeconfig",), "FILE", "The kubeconfig to read."),
-        (("--context",), "NAME", "The context of the kubeconfig."),
-        (("-n", "--namespace"), "NAME", "The namespace."),
-    ):
-        option = click.option(
-            *names, metavar=metavar, help=words, expose_value=False, callback=_remember
-        )
-        function = option(function)
-    return function
+    return cluster(_told("-n", "--namespace", "NAME", "The namespace.")(function))
 
 
-def _remember(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    if value is not None:
-        ctx.meta.setdefault(_PLACE, {})[param.name] = value
+def namespace(function: Function) -> Function:
+    """Which namespace, where `-n` means something else as well."""
+    return _told("--namespace", "--namespace", "NAME", "The namespace.")(function)
+
+
+def cluster(function: Function) -> Function:
+    """Which cluster."""
+    context = _told("--context", "--context", "NAME", "The context of the kubeconfig.")
+    return _told("--kubeconfig", "--kubeconfig", "FILE", "The kubeconfig to read.")(
+        context(function)
+    )
+
+
+def _told(short: str, name: str, metavar: str, words: str) -> Callable[[Function], Function]:
+    names = dict.fromkeys([short, name])
+    return click.option(*names, metavar=metavar, help=words, expose_value=False, callback=_keep)
+
+
+def _keep(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    if value is not None and param.name is not None:
+        remember(ctx, param.name, value)
+
+
+def remember(ctx: click.Context, name: str, value: str) -> None:
+    """What was told of the cluster."""
+    ctx.meta.setdefault(_PLACE, {})[name] = value
 
 
 def place() -> dict[str, str]:
@@ -57,6 +71,13 @@ def job(function: Function) -> Function:
 def _bare(ctx: click.Context, param: click.Parameter, value: str) -> str:
     del ctx, param
     return value.rpartition("/")[2]
+
+
+def bare_names(
+    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Names of jobs, without what kubectl puts before them."""
+    return tuple(_bare(ctx, param, value) for value in values)
 
 
 def output(*formats: str) -> Callable[[Function], Function]:

@@ -9,15 +9,17 @@ if TYPE_CHECKING:
     from trainingjobs.client.aio import AsyncTrainingJobClient
     from trainingjobs.client.failures import ClientError
     from trainingjobs.client.job import Job
+    from trainingjobs.client.script import Script
     from trainingjobs.client.sync import TrainingJobClient
 
 _HOMES = {
     "AsyncTrainingJobClient": "aio",
     "ClientError": "failures",
     "Job": "job",
+    "Script": "script",
     "TrainingJobClient": "sync",
 }
-__all__ = ["AsyncTrainingJobClient", "ClientError", "Job", "TrainingJobClient"]
+__all__ = ["AsyncTrainingJobClient", "ClientError", "Job", "Script", "TrainingJobClient"]
 
 
 def __getattr__(name: str) -> object:

@@ -1,6 +1,7 @@
 """The asynchronous client: what people do with jobs, by watches and without a wait in between."""
 
 import asyncio
+import secrets
 from collections.abc import AsyncGenerator, Collection, Iterable
 from contextlib import aclosing
 from types import TracebackType
@@ -11,6 +12,7 @@ from lightkube.core.generic_client import ALL_NS
 from lightkube.types import PatchType
 
 from trainingjobs.client import config, kinds, watches
+from trainingjobs.client import script as scripts
 from trainingjobs.client.failures import (
     ClientError,
     GoneError,
@@ -20,6 +22,7 @@ from trainingjobs.client.failures import (
 from trainingjobs.client.follow import Follower, LogLine
 from trainingjobs.client.job import SUCCEEDED, Job, Manifest
 from trainingjobs.client.logs import Logs
+from trainingjobs.client.script import Script
 from trainingjobs.model import labels
 
 _PAGE = 500
@@ -107,6 +110,50 @@ class AsyncTrainingJobClient:
         placed = kinds.TrainingJob({**manifest, "metadata": metadata})
         with told():
             return Job(dict(await self._api.create(placed, dry_run=dry_run)))
+
+    async def train(self, script: Script, name: str | None = None) -> str:
+        """Run a script as a job; its name.
+
+        Raises:
+            ClientError: when the files cannot be sent, or the job is refused.
+        """
+        if (wrong := scripts.problem(script.files)) is not None:
+            raise ClientError(wrong)
+        chosen = name or scripts.name(next(iter(script.files)), secrets.token_hex(2))
+        job = await self.create_job(scripts.job(script, chosen, self.namespace))
+        try:
+            await self.create_config_map(scripts.config_map(script, job.manifest))
+        except ClientError:
+            await self.delete_job(job.name)
+            raise
+        return job.name
+
+    async def retry_job(self, name: str, new_name: str | None = None) -> str:
+        """Run a job that is over anew, beside the old one; the new one's name."""
+        old = await self.get_job(name)
+        if not old.finished:
+            raise ClientError(f"{name} is not over: it is {old.phase or 'new'}")
+        chosen = new_name or scripts.next_name(name)
+        made = await self.create_job(scripts.again(old.manifest, chosen))
+        for sent in scripts.sent_with(old.manifest):
+            await self._share(sent, made)
+        return made.name
+
+    async def _share(self, config_map: str, job: Job) -> None:
+        """Keep a script for as long as this job is there too."""
+        with told():
+            found = await self._api.get(kinds.ConfigMap, config_map, namespace=job.namespace)
+            owners = [
+                *(found["metadata"].get("ownerReferences") or []),
+                scripts.owner(job.metadata),
+            ]
+            await self._api.patch(
+                kinds.ConfigMap,
+                config_map,
+                {"metadata": {"ownerReferences": owners}},
+                namespace=job.namespace,
+                patch_type=PatchType.MERGE,
+            )
 
     async def create_config_map(self, manifest: Manifest) -> None:
         """Store a ConfigMap; the manifest says in which namespace."""

@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar
 from trainingjobs.client.aio import AsyncTrainingJobClient
 from trainingjobs.client.follow import LogLine
 from trainingjobs.client.job import SUCCEEDED, Job, Manifest
+from trainingjobs.client.script import Script
 
 T = TypeVar("T")
 
@@ -100,6 +101,14 @@ class TrainingJobClient:
             ClientError: when the job ends in another phase.
         """
         return self._run(self._client.wait_for_job_status(name, status, timeout))
+
+    def train(self, script: Script, name: str | None = None) -> str:
+        """Run a script as a job; its name."""
+        return self._run(self._client.train(script, name))
+
+    def retry_job(self, name: str, new_name: str | None = None) -> str:
+        """Run a job that is over anew, beside the old one; the new one's name."""
+        return self._run(self._client.retry_job(name, new_name))
 
     def create_job(self, manifest: Manifest) -> Job:
         """The job that the API server makes of the manifest."""

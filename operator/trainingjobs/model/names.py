@@ -67,6 +67,11 @@ def stacks(job_name: str, attempt: int) -> str:
     return f"{base(job_name)}-stacks-{attempt}"
 
 
+def script(job_name: str, digest: str) -> str:
+    """Name of the ConfigMap with a script that was sent with the job."""
+    return f"{base(job_name)}-script-{digest[:_HASH_DIGITS]}"
+
+
 def role(rank: int) -> str:
     """`master` for rank 0, `worker` for all others."""
     return "master" if rank == MASTER_RANK else "worker"

@@ -1,0 +1,84 @@
+"""`cancel`, `suspend`, `resume`, `scale`, `retry`: one change of a job each."""
+
+import sys
+
+import click
+
+from trainingjobs.cli import options, screen
+from trainingjobs.cli.commands import submit
+from trainingjobs.client.failures import ClientError
+from trainingjobs.client.job import Manifest
+from trainingjobs.model.spec import MAX_INSTANCES
+
+
+@click.command("cancel", cls=options.Command)
+@click.argument("jobs", metavar="JOB...", nargs=-1, required=True, callback=options.bare_names)
+@options.where
+def cancel_(jobs: tuple[str, ...]) -> None:
+    """Delete jobs: their pods are told to stop, and go."""
+
+    async def cancelled() -> None:
+        async with screen.connect() as client:
+            for name in jobs:
+                await client.delete_job(name)
+                click.echo(f"trainingjob.trainingjob.dev/{screen.safe(name)} deleted")
+
+    screen.run(cancelled())
+
+
+@click.command("suspend", cls=options.Command)
+@options.job
+@options.where
+def suspend_(name: str) -> None:
+    """Stop all pods of a job, and keep the job; `resume` lets it go on in a new attempt."""
+    _change(name, {"suspend": True}, "suspended")
+
+
+@click.command("resume", cls=options.Command)
+@options.job
+@options.where
+def resume_(name: str) -> None:
+    """Let a suspended job go on."""
+    _change(name, {"suspend": False}, "resumed")
+
+
+@click.command("scale", cls=options.Command)
+@options.job
+@click.argument("instances", metavar="N", type=click.IntRange(1, MAX_INSTANCES))
+@options.where
+def scale_(name: str, instances: int) -> None:
+    """Give a job another number of pods: an elastic one while it runs, others while suspended."""
+    _change(name, {"PARALLEL_INSTANCES": instances}, f"scaled to {instances}")
+
+
+@click.command("retry", cls=options.Command)
+@options.job
+@click.option("--name", "new_name", metavar="NAME", help="Of the new job; else JOB-r2.")
+@click.option("--wait/--no-wait", default=True, help="Follow the logs to the end.")
+@options.where
+def retry_(name: str, new_name: str | None, *, wait: bool) -> None:
+    """Run a job that is over once more, as a new one: the old one keeps what is known of it."""
+
+    async def retried() -> int:
+        async with screen.connect() as client:
+            made = await client.retry_job(name, new_name)
+            click.echo(f"trainingjob.trainingjob.dev/{screen.safe(made)} created")
+            return await submit.followed(client, await client.get_job(made)) if wait else 0
+
+    sys.exit(screen.run(retried(), "left: the job goes on"))
+
+
+def _change(name: str, spec: Manifest, word: str) -> None:
+    async def changed() -> None:
+        async with screen.connect() as client:
+            job = await client.get_job(name)
+            if job.finished:
+                again = f"`{options.program()} retry {name}` runs it anew"
+                raise ClientError(f"{name} is over ({job.phase}): {again}")
+            if all(job.spec.get(key, False) == value for key, value in spec.items()):
+                click.echo(f"trainingjob.trainingjob.dev/{screen.safe(name)} unchanged")
+                return
+            await client.patch_job(name, {"spec": spec})
+            click.echo(f"trainingjob.trainingjob.dev/{screen.safe(name)} {word}")
+
+    screen.run(changed())

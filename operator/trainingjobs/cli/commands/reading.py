@@ -1,0 +1,94 @@
+"""What `submit` reads: one manifest, or the files of a script."""
+
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from trainingjobs.cli import options, screen
+from trainingjobs.client import script as scripts
+from trainingjobs.client.job import Manifest
+from trainingjobs.client.script import Script
+from trainingjobs.model import labels
+
+IMAGE = "TRAININGJOB_IMAGE"
+
+
+def script(file: Path, args: tuple[str, ...], chosen: dict[str, Any]) -> Script:
+    """The script that the command line speaks of, with its files.
+
+    Raises:
+        click.ClickException: when it cannot be sent.
+    """
+    image = chosen.pop("image") or os.environ.get(IMAGE)
+    if not image:
+        raise click.UsageError(f"which image has the script's libraries? --image, or ${IMAGE}")
+    files = _files([file, *chosen.pop("include")])
+    if (wrong := scripts.problem(files)) is not None:
+        raise screen.Failure(wrong)
+    processes = chosen.pop("processes")
+    own = {key: value for key, value in chosen.items() if key not in {"name", "instances"}}
+    return Script(
+        files=files,
+        image=image,
+        instances=chosen["instances"] or 1,
+        args=args,
+        processes=int(processes) if str(processes).isdecimal() else processes,
+        **own,
+    )
+
+
+def _files(paths: Iterable[Path]) -> Mapping[str, str]:
+    found: dict[str, str] = {}
+    for path in paths:
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise screen.Failure(f"{path} is no text: put data on a volume") from error
+        except OSError as error:
+            raise screen.Failure(str(error)) from error
+        if path.name in found:
+            raise screen.Failure(f"two files are called {path.name}")
+        found[path.name] = text
+    return found
+
+
+def manifest(file: Path, args: tuple[str, ...], chosen: dict[str, Any]) -> Manifest:
+    """The job in a file, or in the standard input, as the command line changes it.
+
+    Raises:
+        click.ClickException: when it has no job, or something else as well.
+    """
+    import yaml  # noqa: PLC0415  scripts need none
+
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+        found = [item for item in yaml.safe_load_all(text) if item]
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise screen.Failure(f"{file}: {error}") from error
+    kinds = [item.get("kind") if isinstance(item, dict) else item for item in found]
+    if kinds != [labels.KIND]:
+        raise screen.Failure(
+            f"{file} has {', '.join(map(str, kinds)) or 'nothing'}: submit takes one TrainingJob; "
+            "`kubectl apply -f` takes more, and `convert` makes one of other operators' jobs"
+        )
+    allowed = {"name", "instances"}
+    ours = sorted(key for key, value in chosen.items() if value and key not in allowed)
+    if args or ours:
+        given = ", ".join([*(f"--{key.replace('_', '-')}" for key in ours), *args])
+        raise click.UsageError(f"for scripts alone: {given}; a manifest has its own")
+    return _changed(found[0], chosen)
+
+
+def _changed(found: Manifest, chosen: Mapping[str, Any]) -> Manifest:
+    metadata, spec = found.get("metadata") or {}, found.get("spec") or {}
+    if chosen["name"]:
+        metadata = {**metadata, "name": chosen["name"]}
+    if namespace := options.place().get("namespace"):
+        metadata = {**metadata, "namespace": namespace}
+    if chosen["instances"]:
+        spec = {**spec, "PARALLEL_INSTANCES": chosen["instances"]}
+    return {**found, "metadata": metadata, "spec": spec}

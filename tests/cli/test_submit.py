@@ -1,0 +1,85 @@
+"""What `submit` reads and shows, before any cluster is asked."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from trainingjobs.cli.app import app
+
+JOB = """
+apiVersion: trainingjob.dev/v1
+kind: TrainingJob
+metadata: {name: mnist}
+spec: {PARALLEL_INSTANCES: 3}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TRAININGJOB_IMAGE", raising=False)
+    (tmp_path / "train.py").write_text("import data\n")
+    (tmp_path / "data.py").write_text("X = 1\n")
+    (tmp_path / "job.yaml").write_text(JOB)
+    return tmp_path
+
+
+def submit(*args: str) -> Result:
+    return CliRunner().invoke(app, ["submit", "--dry-run", *args])
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_script() -> None:
+    shown = submit(
+        *("train.py", "-n", "4", "-n", "lab", "--image", "x", "--include", "data.py"),
+        *("--env", "A=1=2", "--", "--epochs", "3"),
+    )
+    assert shown.exit_code == 0, shown.output
+    job, files = yaml.safe_load(shown.output)["items"]
+    assert job["metadata"] == {"name": "train-dry", "namespace": "lab"}
+    assert job["spec"]["PARALLEL_INSTANCES"] == 4
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    assert container["command"] == ["python", "/run/script/train.py", "--epochs", "3"]
+    assert container["env"] == [{"name": "A", "value": "1=2"}]
+    assert files["data"] == {"train.py": "import data\n", "data.py": "X = 1\n"}
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_manifest_with_another_name_and_size() -> None:
+    shown = submit("job.yaml", "--name", "other", "--instances", "5", "-n", "lab")
+    job = yaml.safe_load(shown.output)
+    assert job["metadata"] == {"name": "other", "namespace": "lab"}
+    assert job["spec"] == {"PARALLEL_INSTANCES": 5}
+    assert submit("job.yaml", "-o", "name").output == "trainingjob.trainingjob.dev/mnist\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "words"),
+    [
+        (["train.py"], 2, "--image, or $TRAININGJOB_IMAGE"),
+        (["absent.py", "--image", "x"], 1, "absent.py"),
+        (["odd name.py", "--image", "x"], 1, "is no name for a file that is sent"),
+        (["binary.py", "--image", "x"], 1, "is no text"),
+        (["large.py", "--image", "x"], 1, "a ConfigMap takes 1,000,000"),
+        (["train.py", "--image", "x", "--include", "sub/train.py"], 1, "two files are called"),
+        (["train.py", "--image", "x", "--env", "A"], 2, "NAME=VALUE"),
+        (["job.yaml", "--image", "x"], 2, "for scripts alone: --image"),
+        (["job.yaml", "--", "--epochs"], 2, "for scripts alone: --epochs"),
+        (["two.yaml"], 1, "submit takes one TrainingJob"),
+        (["broken.yaml"], 1, "broken.yaml"),
+        (["empty.yaml"], 1, "has nothing"),
+    ],
+)
+def test_what_cannot_be_submitted(folder: Path, args: list[str], code: int, words: str) -> None:
+    (folder / "odd name.py").write_text("")
+    (folder / "binary.py").write_bytes(b"\xff\xfe")
+    (folder / "large.py").write_text("x" * 1_000_001)
+    (folder / "sub").mkdir()
+    (folder / "sub" / "train.py").write_text("")
+    (folder / "two.yaml").write_text(f"{JOB}---{JOB}")
+    (folder / "broken.yaml").write_text("a: [")
+    (folder / "empty.yaml").write_text("")
+    shown = submit(*args)
+    assert (shown.exit_code, words in shown.output) == (code, True), shown.output
