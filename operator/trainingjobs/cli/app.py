@@ -22,6 +22,12 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "resume": ("changing", "Let a suspended job go on"),
         "scale": ("changing", "Give a job another number of pods"),
         "retry": ("changing", "Run a job that is over once more, as a new one"),
+        "explain": (
+            "explaining",
+            "Show every rank's environment and pod, without a cluster",
+        ),
+        "run-local": ("local", "Run a script as a group of processes on this machine"),
+        "convert": ("converting", "Turn other operators' jobs into TrainingJobs"),
     }
 )
 

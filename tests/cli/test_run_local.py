@@ -1,0 +1,114 @@
+"""Groups of real processes on this machine: all end well, or the first that falls ends them."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.timeout(60)
+
+SPEAKS = "import os; print('I am', os.environ['RANK'], 'of', os.environ['WORLD_SIZE'])"
+FALLS = """
+import os, pathlib, subprocess, sys, time
+if os.environ["RANK"] == "1":
+    while len(list(pathlib.Path().glob("child-*"))) < 2:
+        time.sleep(0.01)
+    sys.exit(7)
+child = subprocess.Popen(["sleep", "100"])
+pathlib.Path(f"child-{child.pid}").touch()
+time.sleep(100)
+"""
+SLEEPS = """
+import os, pathlib, time
+pathlib.Path(f"child-{os.getpid()}").touch()
+time.sleep(100)
+"""
+
+
+def command(folder: Path, script: str, *args: str) -> list[str]:
+    (folder / "train.py").write_text(script)
+    start = [sys.executable, "-m", "trainingjobs.cli", "run-local", "--python", sys.executable]
+    return [*start, *args, "train.py"]
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+
+
+def run(folder: Path, script: str, *args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(folder, script, *args),
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def children(folder: Path) -> list[int]:
+    return [int(path.name.removeprefix("child-")) for path in folder.glob("child-*")]
+
+
+def lives(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text()
+    except FileNotFoundError:
+        return False
+    return state.rpartition(")")[2].split()[0] != "Z"
+
+
+def gone(processes: list[int]) -> bool:
+    for _ in range(200):
+        if not any(map(lives, processes)):
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_every_rank_speaks(tmp_path: Path) -> None:
+    done = run(tmp_path, SPEAKS, "-n", "3")
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == [f"[{rank}] I am {rank} of 3" for rank in range(3)]
+
+
+def test_one_alone_has_no_prefix(tmp_path: Path) -> None:
+    assert run(tmp_path, SPEAKS, "-n", "1").stdout == "I am 0 of 1\n"
+
+
+def test_the_first_that_falls_ends_all_others_and_what_they_started(tmp_path: Path) -> None:
+    done = run(tmp_path, FALLS, "-n", "3")
+    assert done.returncode == 7
+    assert done.stderr == "--- rank 1 fell first, with exit code 7 ---\n"
+    assert len(children(tmp_path)) == 2
+    assert gone(children(tmp_path))
+
+
+def test_an_interrupt_ends_all(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        command(tmp_path, SLEEPS, "-n", "2"), cwd=tmp_path, env=environment()
+    ) as started:
+        while len(children(tmp_path)) < 2:
+            time.sleep(0.01)
+            assert started.poll() is None
+        started.send_signal(signal.SIGINT)
+        assert started.wait() == 130
+    assert gone(children(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "words"),
+    [
+        (["--python", "/absent"], 1, "error: /absent: No such file or directory\n"),
+        (["--processes", "65"], 2, "--processes"),
+        (["--framework", "MPI"], 2, "--framework"),
+    ],
+)
+def test_what_cannot_run(tmp_path: Path, args: list[str], code: int, words: str) -> None:
+    done = run(tmp_path, SPEAKS, *args)
+    assert done.returncode == code
+    assert words in done.stderr
