@@ -26,6 +26,16 @@ def ensure(names: Sequence[str] = ()) -> pathlib.Path:
     return folder()
 
 
+def one(module: gomodules.GoModule, program: str) -> pathlib.Path:
+    """Give one program of a module that is no part of the cluster, built if it is missing."""
+    if not (kept := _kept(module, program)).exists():
+        with cache.alone(cache.folder() / "build.lock", "building programs"):
+            if not kept.exists():
+                progress.say(f"building {program}: about {max(1, round(module.minutes))} minutes")
+                _compile(toolchain.go(), module, program, program)
+    return kept
+
+
 def folder() -> pathlib.Path:
     """The folder of the programs of exactly these versions and flags."""
     keys = "".join(module.key for module in gomodules.MODULES)
@@ -46,7 +56,7 @@ def _missing(wanted: Sequence[str]) -> list[str]:
 
 
 def _build(missing: Sequence[str]) -> None:
-    unbuilt = [program for program in missing if not _kept(program).exists()]
+    unbuilt = [program for program in missing if not _own(program).exists()]
     for program in missing:
         if program not in unbuilt:
             _offer(program)
@@ -66,13 +76,13 @@ def _compile_all(programs: Sequence[str]) -> None:
         spent = progress.lasting(time.monotonic() - began)
         label = f"[{number}/{len(programs)}] {program}"
         progress.say(f"{label} ({spent} so far)")
-        _compile(go, program, label)
+        _compile(go, gomodules.PROGRAMS[program], program, label)
         _offer(program)
     progress.say(f"built in {progress.lasting(time.monotonic() - began)}")
 
 
-def _compile(go: pathlib.Path, program: str, label: str) -> None:
-    module, target = gomodules.PROGRAMS[program], _kept(program)
+def _compile(go: pathlib.Path, module: gomodules.GoModule, program: str, label: str) -> None:
+    target = _kept(module, program)
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(
         f".{program}.{os.getpid()}.part"
@@ -90,9 +100,12 @@ def _environment(*, static: bool) -> dict[str, str]:
     return {**os.environ, **own, **({"CGO_ENABLED": "0"} if static else {})}
 
 
-def _kept(program: str) -> pathlib.Path:
+def _own(program: str) -> pathlib.Path:
+    return _kept(gomodules.PROGRAMS[program], program)
+
+
+def _kept(module: gomodules.GoModule, program: str) -> pathlib.Path:
     """Where a built program is kept: per module, so one new version rebuilds one module."""
-    module = gomodules.PROGRAMS[program]
     return cache.folder() / "built" / f"{module.name}-{module.key}" / program
 
 
@@ -101,6 +114,6 @@ def _offer(program: str) -> None:
     home.mkdir(parents=True, exist_ok=True)
     part = home / f".{program}.part"
     part.unlink(missing_ok=True)
-    part.hardlink_to(_kept(program))
+    part.hardlink_to(_own(program))
     part.replace(home / program)
     part.unlink(missing_ok=True)  # renaming one name of a file to another of its names does nothing

@@ -25,11 +25,12 @@ class GoModule:
     tags: str = ""
     static: bool = False
     minutes: float = 1.0
+    home: pathlib.Path = HERE
 
     @property
     def folder(self) -> pathlib.Path:
         """The folder with the go.mod and go.sum."""
-        return HERE / self.name
+        return self.home / self.name
 
     def arguments(self, program: str, target: pathlib.Path) -> list[str]:
         """What `go` is called with to build one program."""

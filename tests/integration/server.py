@@ -54,8 +54,11 @@ class ApiServer:
 
 
 @contextmanager
-def api_server(folder: Path, *flags: str) -> Iterator[ApiServer]:
-    """A server that answers, with all it writes in the folder; it is gone afterwards."""
+def api_server(folder: Path, *flags: str, users: Sequence[str] = ()) -> Iterator[ApiServer]:
+    """A server that answers, with all it writes in the folder; it is gone afterwards.
+
+    Users are further administrators, whose names are their tokens.
+    """
     programs = _programs()
     with _etcd(programs / "etcd", folder) as etcd_url:
         port = _free_port()
@@ -67,7 +70,7 @@ def api_server(folder: Path, *flags: str) -> Iterator[ApiServer]:
             audit_log=folder / "audit.log",
             programs=programs,
         )
-        _write_files(server, folder)
+        _write_files(server, folder, [TOKEN, *users])
         command = [*_command(programs / "kube-apiserver", folder, port, etcd_url), *flags]
         with running(command, folder / "kube-apiserver.log") as process:
             _wait(process, port, folder / "kube-apiserver.log")
@@ -118,8 +121,10 @@ def _command(program: Path, folder: Path, port: int, etcd_url: str) -> list[str]
     ]
 
 
-def _write_files(server: ApiServer, folder: Path) -> None:
-    (folder / "tokens.csv").write_text(f'{TOKEN},admin,admin,"system:masters"\n')
+def _write_files(server: ApiServer, folder: Path, tokens: Sequence[str]) -> None:
+    names = {token: "admin" if token == TOKEN else token for token in tokens}
+    lines = [f'{token},{name},{name},"system:masters"\n' for token, name in names.items()]
+    (folder / "tokens.csv").write_text("".join(lines))
     (folder / "audit-policy.yaml").write_text(yaml.safe_dump(AUDIT_POLICY))
     (folder / "accounts.key").write_bytes(_private_key())
     server.kubeconfig.write_text(yaml.safe_dump(_kubeconfig(server)))

@@ -1,0 +1,80 @@
+"""Where the figures go: one line of JSON for each system in each run of a scenario."""
+
+import json
+import math
+import os
+import platform
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.compare import programs
+from localcluster import versions
+
+DEFAULT: Final = Path(__file__).parents[1] / "results" / "latest.jsonl"
+_SHOWN: Final = 4
+
+
+@dataclass(slots=True, kw_only=True)
+class Measure:
+    """One system in one run of a scenario."""
+
+    scenario: str
+    system: str
+    run: int
+    figures: dict[str, float] = field(default_factory=dict)
+    requests: dict[str, int] = field(default_factory=dict)
+    """By verb and resource, of all of its processes."""
+    error: str = ""
+
+
+class File:
+    """The file of a run; one that was there before is replaced."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.failed = False
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(about()) + "\n")
+
+    def add(self, measures: Iterable[Measure]) -> None:
+        """Keep these."""
+        with self._path.open("a") as file:
+            for it in measures:
+                self.failed |= bool(it.error)
+                file.write(json.dumps(_plain(asdict(it))) + "\n")
+
+
+def about() -> dict[str, Any]:
+    """What was measured, where and when."""
+    modules = (programs.JOBSET, programs.TRAINING_OPERATOR, programs.KWOK)
+    return {
+        "when": time.strftime("%Y-%m-%d"),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "load before": round(os.getloadavg()[0], 1),
+        "versions": {
+            "kubernetes": versions.KUBERNETES,
+            "etcd": versions.ETCD,
+            **{it.name: programs.version(it) for it in modules},
+        },
+    }
+
+
+def line(measure: Measure) -> str:
+    """The first figures for who waits."""
+    if measure.error:
+        return measure.error.splitlines()[0][:100]
+    shown = list(measure.figures.items())[:_SHOWN]
+    return ", ".join(f"{what} {value:.2f}" for what, value in shown)
+
+
+def _plain(value: Any) -> Any:
+    """Numbers that JSON has, with as many digits as mean something."""
+    if isinstance(value, dict):
+        return {key: _plain(it) for key, it in value.items()}
+    if isinstance(value, float):
+        return None if math.isnan(value) else round(value, 3)
+    return value
