@@ -11,7 +11,7 @@ PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest
 NAMESPACE := trainingjob-system
 
-.PHONY: help install lint format types layers unit integration e2e examples faults test generate \
+.PHONY: help install lint format types layers unit integration e2e examples faults bench bench-page test generate \
         cluster cluster-down images deploy undeploy run quickstart coverage clean
 
 help: ## List all targets
@@ -65,6 +65,13 @@ examples: deploy ## Run every example, check its numbers, print a table (EXAMPLE
 
 faults: install ## Disturb the operator at every write and watch event: 14 minutes (FAULTS_SECONDS=, FAULTS_SEED=)
 	@$(PYTEST) -m faults -rs
+
+bench: install ## Measure us beside our peers: hours (BENCH_RUNS=5, SCENARIOS="1x500 fall", SYSTEMS="raw ours")
+	@PYTHONPATH=operator:.:tests $(PYTHON) -m benchmarks.compare
+	@PYTHONPATH=operator:.:tests $(PYTHON) -m benchmarks.compare.page
+
+bench-page: install ## Write what `make bench` has measured into docs/performance.md
+	@PYTHONPATH=operator:.:tests $(PYTHON) -m benchmarks.compare.page --write
 
 test: lint types layers unit integration e2e ## Run all checks and tests, as CI does
 

@@ -8,10 +8,12 @@ What is measured goes to a file line by line, so that a run that is cut has what
 import asyncio
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import time
 import traceback
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 from benchmarks.compare import results
@@ -23,12 +25,13 @@ from benchmarks.compare.trial import trial
 from localcluster import cache, progress
 
 
-async def measure(at: Stand, name: str, systems: list[str], number: int) -> list[results.Measure]:
+async def measure(
+    at: Stand, name: str, systems: list[str], number: int
+) -> AsyncIterator[results.Measure]:
     """One scenario, one system after the other."""
     scenario = SCENARIOS[name]
     if scenario.before is not None:
         await scenario.before(at)
-    found = []
     for system in systems:
         began = time.monotonic()
         made = results.Measure(scenario=name, system=system, run=number)
@@ -41,8 +44,13 @@ async def measure(at: Stand, name: str, systems: list[str], number: int) -> list
             made.error = f"{type(error).__name__}: {error}"[:500]
         took = progress.lasting(time.monotonic() - began)
         progress.say(f"  {name:10} run {number} {system:24} {results.line(made)}  [{took}]")
-        found.append(made)
-    return found
+        yield made
+
+
+async def keep(measures: AsyncIterator[results.Measure], file: results.File) -> None:
+    """Write each down as it comes."""
+    async for made in measures:
+        file.add(made)
 
 
 def chosen(scenario: Scenario, number: int) -> list[str]:
@@ -61,7 +69,7 @@ def rounds(names: list[str], runs: int, file: results.File) -> None:
             systems = chosen(SCENARIOS[name], number)
             home = Path(tempfile.mkdtemp(prefix="trainingjob-bench-"))
             with stand(home / "stand") as at:
-                file.add(asyncio.run(measure(at, name, systems, number)))
+                asyncio.run(keep(measure(at, name, systems, number), file))
             if not os.environ.get("BENCH_KEEP"):
                 shutil.rmtree(home)
 
@@ -72,6 +80,8 @@ def main() -> int:
     if unknown := set(names) - set(SCENARIOS):
         progress.say(f"no such scenario: {', '.join(unknown)}; there are {', '.join(SCENARIOS)}")
         return 2
+    # what was started is ended, however this ends
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     file = results.File(Path(os.environ.get("BENCH_RESULTS") or results.DEFAULT))
     with cache.alone(cache.folder() / "bench.lock", "measuring"):
         CERTIFICATES.mkdir(parents=True, exist_ok=True)

@@ -38,7 +38,7 @@ async def beside(work: Trial, pods: int) -> Figures:
 async def _small(work: Trial) -> Figures:
     sizes, began = named(_SMALL, _SMALL_PODS, "small"), time.monotonic()
     await work.submit(sizes)
-    await work.view.until(lambda: sizes.keys() <= work.view.whole.keys(), 600)
+    await work.view.until(lambda: sizes.keys() <= work.view.whole.keys(), work.patience)
     whole = work.view.whole
     return spread("a small job's pods", [whole[it] - began for it in sizes if it in whole])
 
@@ -84,7 +84,9 @@ async def _busy(work: Trial, meanwhile: Awaitable[None]) -> Figures:
     await meanwhile
     seconds = time.monotonic() - began
     own, *others = (100 * it.seconds() / seconds for it in work.usages.values())
-    return {"seconds": seconds, "cpu %": own} | ({"controllers cpu %": sum(others)} if others else {})
+    return {"seconds": seconds, "cpu %": own} | (
+        {"controllers cpu %": sum(others)} if others else {}
+    )
 
 
 async def _churn(client: Client, pods: int) -> None:

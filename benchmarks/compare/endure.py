@@ -1,4 +1,4 @@
-"""Many jobs, and long: a restart with all of them, rest after their end, and their coming and going."""
+"""Many jobs, and long: a restart with all of them, their rest, and their coming and going."""
 
 import asyncio
 import signal
@@ -8,7 +8,7 @@ from typing import Final
 
 from benchmarks.compare.create import named
 from benchmarks.compare.nodes import end
-from benchmarks.compare.trial import PATIENCE, Figures, Trial, warm
+from benchmarks.compare.trial import Figures, Trial, warm
 
 _REST: Final = 60.0
 _TOGETHER: Final = 8
@@ -32,7 +32,7 @@ async def restart(work: Trial, jobs: int, pods: int) -> Figures:
     began = time.monotonic()
     with work.started():
         figures["ready"] = time.monotonic() - began
-        first = await work.view.until(lambda: len(work.view.pods) > known, PATIENCE)
+        first = await work.view.until(lambda: len(work.view.pods) > known, work.patience)
         await work.whole()
         await work.settled()
         asked = work.requests()
@@ -54,7 +54,7 @@ async def rest(work: Trial, jobs: int) -> Figures:
         await work.submit(named(jobs, 1))
         await work.whole()
         await end(work, view.living())
-        await view.until(lambda: len(view.succeeded) == jobs, PATIENCE)
+        await view.until(lambda: len(view.succeeded) == jobs, work.patience)
         await work.settled()
         work.begin()
         await asyncio.sleep(_REST)
@@ -98,10 +98,10 @@ async def churn(work: Trial, jobs: int, pods: int) -> Figures:
 async def _one(work: Trial, name: str, pods: int) -> None:
     view, path = work.view, work.system.kind.path(work.namespace)
     await work.submit({name: pods})
-    await view.until(lambda: name in view.whole, PATIENCE)
+    await view.until(lambda: name in view.whole, work.patience)
     own = [it for it in view.living() if it.job == name]
     await end(work, own)
-    await view.until(lambda: name in view.succeeded, PATIENCE)
+    await view.until(lambda: name in view.succeeded, work.patience)
     await work.client.send("DELETE", f"{path}/{name}?propagationPolicy=Background")
     core = f"/api/v1/namespaces/{work.namespace}/pods"
     await work.client.all(("DELETE", f"{core}/{it.name}?gracePeriodSeconds=0", None) for it in own)

@@ -121,7 +121,7 @@ def _pytorch(pods: int, template: Json) -> Json:
 
 def _active(status: Json, pods: int) -> bool:
     replicas = (status.get("replicaStatuses") or {}).values()
-    return sum(it.get("active", 0) for it in replicas) == pods
+    return bool(sum(it.get("active", 0) for it in replicas) == pods)
 
 
 PYTORCH_JOB: Final = Kind(

@@ -8,7 +8,8 @@ from typing import Final
 from benchmarks.compare.audit import WRITES
 from benchmarks.compare.create import named, since, spread
 from benchmarks.compare.nodes import NODE, end, kubelet
-from benchmarks.compare.trial import PATIENCE, Figures, Trial, warm
+from benchmarks.compare.systems import COLLECTS
+from benchmarks.compare.trial import Figures, Trial, warm
 
 _BESIDE: Final = frozenset(
     {"create pods", "create services", "create configmaps", "create jobs", "create serviceaccounts"}
@@ -34,11 +35,11 @@ async def life(work: Trial, jobs: int, pods: int) -> Figures:
 
 async def _running(work: Trial, began: float) -> Figures:
     view, wanted = work.view, sum(work.view.sizes.values())
-    pods_run = await view.until(lambda: view.phases["Running"] >= wanted, PATIENCE)
+    pods_run = await view.until(lambda: view.phases["Running"] >= wanted, work.patience)
     figures = {"all pods run": pods_run - began}
     if work.system.raw:
         return figures
-    await view.until(lambda: len(view.running) == len(view.sizes), PATIENCE)
+    await view.until(lambda: len(view.running) == len(view.sizes), work.patience)
     figures["Running"] = _last(work, view.running) - began
     figures |= _lags(work, "Running", view.running)
     await work.settled()
@@ -51,7 +52,7 @@ async def _succeeded(work: Trial) -> Figures:
     await end(work, view.living())
     if work.system.raw:
         return {}
-    await view.until(lambda: len(view.succeeded) == len(view.sizes), PATIENCE)
+    await view.until(lambda: len(view.succeeded) == len(view.sizes), work.patience)
     told = {"Succeeded": _last(work, view.succeeded) - began}
     return told | _lags(work, "Succeeded", view.succeeded)
 
@@ -80,17 +81,17 @@ def beside(work: Trial) -> int:
 async def fall(work: Trial, pods: int) -> Figures:
     """A group that runs, of which one rank fails: until all of the next attempt are there."""
     view = work.view
-    with work.started(collects=True), kubelet(work.stand):
+    with work.started(COLLECTS), kubelet(work.stand):
         await warm(work)
         await work.submit(named(1, pods), NODE)
-        await view.until(lambda: len(view.running) == 1, PATIENCE)
+        await view.until(lambda: len(view.running) == 1, work.patience)
         await work.settled()
         work.begin()
         before = set(view.pods)
         began = time.monotonic()
         await end(work, [view.living()[pods // 2]], code=1)
-        await view.until(lambda: len(view.pods) >= 2 * pods, PATIENCE)
-        await view.until(lambda: view.phases["Running"] >= pods, PATIENCE)
+        await view.until(lambda: len(view.pods) >= 2 * pods, work.patience)
+        await view.until(lambda: view.phases["Running"] >= pods, work.patience)
         made = [pod.added for uid, pod in view.pods.items() if uid not in before]
         gone = [view.pods[uid].gone for uid in before]
         await asyncio.sleep(1)

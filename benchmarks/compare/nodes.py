@@ -14,7 +14,7 @@ import yaml
 from benchmarks.compare import programs
 from benchmarks.compare.client import Json, Request
 from benchmarks.compare.kinds import IMAGE
-from benchmarks.compare.stand import Stand
+from benchmarks.compare.stand import Stand, until
 from benchmarks.compare.trial import Trial
 from benchmarks.compare.view import Pod
 
@@ -34,14 +34,22 @@ def kubelet(stand: Stand) -> Iterator[None]:
     stand.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}})
     folder = programs.source(programs.KWOK) / "kustomize" / "stage"
     stages = [yaml.safe_load((folder / f"{it}.yaml").read_text()) for it in _STAGES]
-    options = {"podPlayStageParallelism": _PARALLEL}
+    options = {f"{it}PlayStageParallelism": _PARALLEL for it in ("pod", "node")}
+    options["nodeLeaseParallelism"] = _PARALLEL
     settings = {"kind": "KwokConfiguration", "apiVersion": "config.kwok.x-k8s.io/v1alpha1"}
     config = stand.folder / "kwok.yaml"
     config.write_text(yaml.safe_dump_all([{**settings, "options": options}, *stages]))
     command = [str(programs.program(programs.KWOK)), "--manage-all-nodes", f"--config={config}"]
     access = f"--kubeconfig={stand.kubeconfig('kwok')}"
-    with stand.process("kwok", [*command, access], {"HOME": str(stand.folder)}):
+    with stand.process("kwok", [*command, access], {"HOME": str(stand.folder)}) as process:
+        until(lambda: _ready(stand), "kwok", process)
         yield
+
+
+def _ready(stand: Stand) -> bool:
+    """Whether kwok has told of the node."""
+    where = "jsonpath={.status.nodeInfo.kubeletVersion}"
+    return "kwok" in stand.server.kubectl("get", "node", NODE, "-o", where).stdout
 
 
 async def end(work: Trial, pods: Iterable[Pod], code: int = 0) -> None:

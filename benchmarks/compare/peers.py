@@ -8,7 +8,7 @@ what a kubelet would mount, the benchmark writes to where the programs look for 
 import base64
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -84,18 +84,14 @@ def training_operator(stand: Stand, threads: int) -> Iterator[subprocess.Popen[b
 
 @contextmanager
 def controller_manager(
-    stand: Stand, qps: int, *, collects: bool
+    stand: Stand, controllers: Sequence[str], qps: int
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """The controller of Jobs alone, with its own limit of 20 requests a second or another.
-
-    Where pods have to go with their Jobs, the garbage collector is there too.
-    """
+    """These controllers alone, with their own limit of 20 requests a second or another."""
     (port,) = ports(1)
-    wanted = ["job-controller", *(["garbage-collector-controller"] if collects else [])]
     command = [
         kubernetes("kube-controller-manager"),
         f"--kubeconfig={stand.kubeconfig('kube-controller-manager')}",
-        f"--controllers={','.join(wanted)}",
+        f"--controllers={','.join(controllers)}",
         "--leader-elect=false",
         f"--secure-port={port}",
         f"--cert-dir={stand.folder / 'controller-manager'}",

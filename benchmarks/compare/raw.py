@@ -25,8 +25,7 @@ class Floor:
         async for line in reader:
             what, _, file = line.decode().strip().partition(" ")
             if what == "load":
-                lines = Path(file).read_bytes().splitlines()
-                self._orders = [it.split(b" ", 1) for it in lines]
+                self._orders = _orders(Path(file))
             else:
                 await self._send()
             writer.write(b"done\n")
@@ -42,6 +41,10 @@ class Floor:
         async with asyncio.TaskGroup() as group:
             for _ in range(IN_FLIGHT):
                 group.create_task(work())
+
+
+def _orders(file: Path) -> list[list[bytes]]:
+    return [it.split(b" ", 1) for it in file.read_bytes().splitlines()]
 
 
 async def main(url: str, ca: str, socket: str) -> None:

@@ -5,7 +5,6 @@ import math
 import os
 import platform
 import time
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -39,12 +38,11 @@ class File:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(about()) + "\n")
 
-    def add(self, measures: Iterable[Measure]) -> None:
-        """Keep these."""
+    def add(self, made: Measure) -> None:
+        """Keep it."""
+        self.failed |= bool(made.error)
         with self._path.open("a") as file:
-            for it in measures:
-                self.failed |= bool(it.error)
-                file.write(json.dumps(_plain(asdict(it))) + "\n")
+            file.write(json.dumps(_plain(asdict(made))) + "\n")
 
 
 def about() -> dict[str, Any]:

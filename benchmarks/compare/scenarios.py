@@ -29,13 +29,13 @@ class Scenario:
 
 def _create(jobs: int, pods: int) -> Scenario:
     return Scenario(
-        what=f"{jobs} × {pods} pods, created", run=partial(create.create, jobs=jobs, pods=pods)
+        what=f"{jobs} x {pods} pods, created", run=partial(create.create, jobs=jobs, pods=pods)
     )
 
 
 def _life(jobs: int, pods: int) -> Scenario:
     return Scenario(
-        what=f"{jobs} × {pods} pods, from the request to success",
+        what=f"{jobs} x {pods} pods, from the request to success",
         run=partial(life.life, jobs=jobs, pods=pods),
     )
 
@@ -52,7 +52,7 @@ SCENARIOS: Final = {
     "life-1x500": _life(1, 500),
     "life-100x8": _life(100, 8),
     "beside": Scenario(
-        what="50 × 4 pods beside a job of 2,000",
+        what="50 x 4 pods beside a job of 2,000",
         run=partial(crowd.beside, pods=2000),
         systems=OPERATORS,
     ),
@@ -68,7 +68,7 @@ SCENARIOS: Final = {
         systems=("ours", "jobset", "jobset-raised"),
     ),
     "restart": Scenario(
-        what="killed and started with 1,000 × 10 pods",
+        what="killed and started with 1,000 x 10 pods",
         run=partial(endure.restart, jobs=1000, pods=10),
         systems=OURS,
     ),
@@ -78,7 +78,7 @@ SCENARIOS: Final = {
         systems=("ours", "jobset-raised", "training-operator"),
     ),
     "churn": Scenario(
-        what="1,200 × 4 pods come, succeed and go: an hour of one job in three seconds",
+        what="1,200 x 4 pods come, succeed and go: an hour of one job in three seconds",
         run=partial(endure.churn, jobs=1200, pods=4),
         systems=("ours", "jobset-raised"),
     ),

@@ -1,21 +1,21 @@
 """The test stand: a private API server, and a kubeconfig for each that speaks to it."""
 
+import http.client
 import os
+import socket
 import subprocess
 import time
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import yaml
-from integration.operators import free_port
-from integration.server import ApiServer, api_server, running
 
 from benchmarks.compare.audit import Audit
 from benchmarks.compare.client import Client, Json
+from integration.server import ApiServer, api_server, running
 from localcluster import binaries
 
 USERS: Final = ("ours", "jobset", "training-operator", "kube-controller-manager", "kwok", "raw")
@@ -79,13 +79,16 @@ def stand(folder: Path) -> Iterator[Stand]:
         yield made
 
 
-def answers(port: int, path: str = "readyz", scheme: str = "http") -> bool:
+def answers(port: int) -> bool:
     """Whether a program says that it is ready."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
     try:
-        with urllib.request.urlopen(f"{scheme}://127.0.0.1:{port}/{path}", timeout=2) as answer:
-            return bool(answer.status == 200)
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == http.client.OK
     except OSError:
         return False
+    finally:
+        connection.close()
 
 
 def until(holds: Callable[[], bool], what: str, process: subprocess.Popen[bytes]) -> None:
@@ -103,7 +106,11 @@ def until(holds: Callable[[], bool], what: str, process: subprocess.Popen[bytes]
 
 def ports(number: int) -> list[int]:
     """Ports that nobody has."""
-    return [free_port() for _ in range(number)]
+    with ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(number)]
+        for it in sockets:
+            it.bind(("127.0.0.1", 0))
+        return [int(it.getsockname()[1]) for it in sockets]
 
 
 def kubernetes(program: str) -> str:

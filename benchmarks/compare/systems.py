@@ -6,7 +6,7 @@ one system runs at a time.
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +16,10 @@ from benchmarks.compare import kinds, peers
 from benchmarks.compare.kinds import Kind
 from benchmarks.compare.stand import Stand, answers, environment, ports, until
 from benchmarks.compare.usage import Usage
+
+JOBS: Final = ("job-controller",)
+COLLECTS: Final = (*JOBS, "garbage-collector-controller")
+"""Where pods have to go with what owns them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +39,8 @@ class System:
 
     name: str
     kind: Kind
-    start: Callable[[Stand, bool], AbstractContextManager[Running]]
-    """On a stand, with garbage collection or without."""
+    start: Callable[[Stand, Sequence[str]], AbstractContextManager[Running]]
+    """On a stand, with these controllers of Kubernetes where it leans on any."""
     raw: bool = False
     """It makes pods and nothing else, and knows no jobs."""
     raised: bool = False
@@ -44,7 +48,7 @@ class System:
 
 
 @contextmanager
-def _ours(stand: Stand, _: bool = False) -> Iterator[Running]:
+def _ours(stand: Stand, _: Sequence[str]) -> Iterator[Running]:
     """With the roll call on, as the chart has it."""
     probes, reports = ports(2)
     command = [sys.executable, "-m", "trainingjobs", "run", "--port", str(probes)]
@@ -60,7 +64,7 @@ def _ours(stand: Stand, _: bool = False) -> Iterator[Running]:
 
 
 @contextmanager
-def _raw(stand: Stand, _: bool = False) -> Iterator[Running]:
+def _raw(stand: Stand, _: Sequence[str]) -> Iterator[Running]:
     command = [sys.executable, "-m", "benchmarks.compare.raw", stand.server.url]
     command += [str(stand.server.ca), str(stand.raw)]
     with stand.process("raw", command, environment()) as process:
@@ -70,16 +74,16 @@ def _raw(stand: Stand, _: bool = False) -> Iterator[Running]:
 
 
 @contextmanager
-def _jobset(stand: Stand, collects: bool, qps: int = 0) -> Iterator[Running]:
+def _jobset(stand: Stand, controllers: Sequence[str], qps: int = 0) -> Iterator[Running]:
     with (
-        peers.controller_manager(stand, qps, collects=collects) as controllers,
+        peers.controller_manager(stand, controllers, qps) as manager,
         peers.jobset(stand, qps) as process,
     ):
-        yield Running({"jobset": process, "kube-controller-manager": controllers})
+        yield Running({"jobset": process, "kube-controller-manager": manager})
 
 
 @contextmanager
-def _training_operator(stand: Stand, _: bool, threads: int = 1) -> Iterator[Running]:
+def _training_operator(stand: Stand, _: Sequence[str], threads: int = 1) -> Iterator[Running]:
     with peers.training_operator(stand, threads) as process:
         yield Running({"training-operator": process})
 

@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import math
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -13,11 +13,10 @@ from benchmarks.compare import floor
 from benchmarks.compare.client import Client, Json, Request
 from benchmarks.compare.kinds import KINDS
 from benchmarks.compare.stand import Stand
-from benchmarks.compare.systems import Running, System
+from benchmarks.compare.systems import JOBS, Running, System
 from benchmarks.compare.usage import Usage
 from benchmarks.compare.view import View
 
-PATIENCE: Final = 600.0
 QUIET: Final = 2.0
 """So long nothing is written before a system counts as settled."""
 _SUBMITS: Final = 32
@@ -47,10 +46,15 @@ class Trial:
         """What the operator itself costs."""
         return next(iter(self.usages.values()))
 
+    @property
+    def patience(self) -> float:
+        """How long to wait for anything: the slowest makes ten pods a second."""
+        return 60 + 0.25 * sum(self.view.sizes.values())
+
     @contextmanager
-    def started(self, *, collects: bool = False) -> Iterator[Running]:
+    def started(self, controllers: Sequence[str] = JOBS) -> Iterator[Running]:
         """With the system's processes; one after the other may run."""
-        with self.system.start(self.stand, collects) as running:
+        with self.system.start(self.stand, controllers) as running:
             self.usages = running.usages()
             yield running
 
@@ -66,21 +70,21 @@ class Trial:
         await self.client.all(bodies, _SUBMITS)
         return began
 
-    async def whole(self, patience: float = PATIENCE) -> float:
+    async def whole(self) -> float:
         """When all pods were there that were asked for."""
         wanted = sum(self.view.sizes.values())
-        return await self.view.until(lambda: len(self.view.pods) >= wanted, patience)
+        return await self.view.until(lambda: len(self.view.pods) >= wanted, self.patience)
 
-    async def settled(self, patience: float = PATIENCE) -> None:
+    async def settled(self) -> None:
         """Wait until all services are there and nothing more is written."""
         services = self.system.kind.services
         wanted = 0 if self.system.raw else sum(map(services, self.view.sizes.values()))
-        await self.view.until(lambda: len(self.view.services) >= wanted, patience)
-        await self.quiet(patience)
+        await self.view.until(lambda: len(self.view.services) >= wanted, self.patience)
+        await self._quiet()
 
-    async def quiet(self, patience: float = PATIENCE) -> None:
+    async def _quiet(self) -> None:
         """Wait until the system has written nothing for a moment."""
-        audit, deadline = self.stand.audit, time.monotonic() + patience
+        audit, deadline = self.stand.audit, time.monotonic() + self.patience
         before = -1
         while time.monotonic() < deadline:
             audit.read()
@@ -168,7 +172,7 @@ async def warm(work: Trial) -> None:
     async with trial(work.stand, work.system) as other:
         other.usages = work.usages
         await other.submit({"warm": 2})
-        made = await other.whole(60)
+        made = await other.whole()
         if math.isnan(made):
             raise RuntimeError(f"{work.system.name} makes no pods")
-        await other.settled(60)
+        await other.settled()

@@ -1,0 +1,72 @@
+"""A file of results, read back: the middle of all runs, for each system in each scenario."""
+
+import json
+import math
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+Key = tuple[str, str]
+"""The scenario and the system."""
+
+
+@dataclass(frozen=True, slots=True)
+class Medians:
+    """All that was measured."""
+
+    about: dict[str, Any]
+    figures: dict[Key, dict[str, float]]
+    requests: dict[Key, dict[str, float]]
+    """By verb, of all jobs of a scenario together."""
+    runs: int
+    failed: tuple[str, ...]
+
+    def of(self, scenario: str, system: str, what: str) -> float:
+        """One figure; not a number where there is none."""
+        return self.figures.get((scenario, system), {}).get(what, math.nan)
+
+    def systems(self, scenario: str) -> list[str]:
+        """Those with figures."""
+        return [system for name, system in self.figures if name == scenario]
+
+
+def read(file: Path) -> Medians:
+    """What a run has written."""
+    about, *measures = map(json.loads, file.read_text().splitlines())
+    figures: dict[Key, list[dict[str, float]]] = defaultdict(list)
+    requests: dict[Key, list[dict[str, float]]] = defaultdict(list)
+    for it in measures:
+        if not it["error"]:
+            key = it["scenario"], it["system"]
+            figures[key].append({k: _number(v) for k, v in it["figures"].items()})
+            requests[key].append(_by_verb(it["requests"]))
+    return Medians(
+        about=about,
+        figures={key: _middle(found) for key, found in figures.items()},
+        requests={key: _middle(found) for key, found in requests.items()},
+        runs=max((it["run"] for it in measures), default=0),
+        failed=tuple(f"{it['scenario']}, {it['system']}" for it in measures if it["error"]),
+    )
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def _by_verb(requests: dict[str, int]) -> dict[str, float]:
+    found: Counter[str] = Counter()
+    for what, count in requests.items():
+        found[what.split()[0]] += count
+    return {verb: float(count) for verb, count in found.items()}
+
+
+def _middle(runs: Iterable[dict[str, float]]) -> dict[str, float]:
+    found: dict[str, list[float]] = defaultdict(list)
+    for run in runs:
+        for what, value in run.items():
+            # what a run never came to counts as the slowest
+            found[what].append(math.inf if math.isnan(value) else value)
+    return {what: statistics.median(values) for what, values in found.items()}
