@@ -22,14 +22,11 @@ from localcluster import (
 KUBERNETES = gomodules.PROGRAMS["kubelet"]
 
 
-def test_a_key_changes_with_flags_and_sources(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
-) -> None:
-    monkeypatch.setattr(gomodules, "HERE", tmp_path)
+def test_a_key_changes_with_flags_and_sources(tmp_path: pathlib.Path) -> None:
     source = tmp_path / "pause" / "go.sum"
     source.parent.mkdir()
     source.write_text("one")
-    module = gomodules.GoModule(name="pause", programs={"pause": "."})
+    module = gomodules.GoModule(name="pause", programs={"pause": "."}, home=tmp_path)
     first = module.key
     assert module.key == first
     assert dataclasses.replace(module, tags="x").key != first
