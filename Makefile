@@ -11,8 +11,8 @@ PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest
 NAMESPACE := trainingjob-system
 
-.PHONY: help install lint format types layers unit integration e2e examples faults bench bench-page test generate \
-        cluster cluster-down images deploy undeploy run quickstart coverage clean
+.PHONY: help install lint format types layers unit integration minors e2e examples faults bench bench-page test \
+        generate cluster cluster-down images deploy undeploy run quickstart coverage clean
 
 help: ## List all targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -54,8 +54,12 @@ layers: install ## Check that the layers hold (import-linter)
 unit: install ## Run the tests that need nothing: seconds
 	@$(PYTEST) -m "not integration and not e2e and not example" --cov --cov-report=term:skip-covered
 
-integration: install ## Run the tests against a real API server and etcd, which it builds if missing
-	@$(PYTEST) -m integration
+integration: install ## Run the tests against a real API server, built if missing (KUBERNETES=1.36)
+	@$(if $(KUBERNETES),export KUBEBUILDER_ASSETS; KUBEBUILDER_ASSETS=$$($(PYTHON) -m localcluster assets $(KUBERNETES)); \
+		$$KUBEBUILDER_ASSETS/kube-apiserver --version;) $(PYTEST) -m integration
+
+minors: install ## Run the integration tests on the API servers of the two minors before ours
+	@for minor in 1.36 1.35; do $(MAKE) integration KUBERNETES=$$minor; done
 
 e2e: deploy ## Run the tests with real pods on the local cluster (ROLLCALL_ROUNDS=10)
 	@KUBECONFIG=$$($(PYTHON) -m localcluster kubeconfig) $(PYTEST) -m e2e

@@ -50,8 +50,7 @@ def _binaries(options: argparse.Namespace) -> None:
 
 
 def _assets(options: argparse.Namespace) -> None:
-    del options
-    print(assets.folder())
+    print(assets.folder(options.minor))
 
 
 COMMANDS: Final[dict[str, tuple[Callable[[argparse.Namespace], None], str]]] = {
@@ -79,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     made = {name: commands.add_parser(name, help=text) for name, (_, text) in COMMANDS.items()}
     made["down"].add_argument("--purge", action="store_true", help="forget images and logs too")
     made["load"].add_argument("archives", nargs="+", type=pathlib.Path, metavar="TAR")
+    made["assets"].add_argument("minor", nargs="?", default="", metavar="MINOR")
     made["binaries"].add_argument("names", nargs="*", metavar="NAME")
     return parser
 

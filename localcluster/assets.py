@@ -8,17 +8,20 @@ import os
 import pathlib
 from typing import Final
 
-from localcluster import binaries, errors
+from localcluster import binaries, errors, gomodules
 
 VARIABLE: Final = "KUBEBUILDER_ASSETS"
 SERVERS: Final = ("etcd", "kube-apiserver")
 
 
-def folder() -> pathlib.Path:
-    """The folder with the servers and kubectl: the user's own, or one that is built."""
-    if own := os.environ.get(VARIABLE):
+def folder(minor: str = "") -> pathlib.Path:
+    """The folder with the servers and kubectl: the user's own, or one that is built.
+
+    Who names a minor of Kubernetes gets that one, whatever else is set.
+    """
+    if not minor and (own := os.environ.get(VARIABLE)):
         return checked(pathlib.Path(own))
-    return binaries.ensure([*SERVERS, "kubectl"])
+    return binaries.ensure([*SERVERS, "kubectl"], gomodules.programs(minor))
 
 
 def checked(path: pathlib.Path) -> pathlib.Path:

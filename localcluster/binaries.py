@@ -9,21 +9,24 @@ import hashlib
 import os
 import pathlib
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from localcluster import cache, errors, gomodules, progress, toolchain
 
+Programs = Mapping[str, gomodules.GoModule]
 
-def ensure(names: Sequence[str] = ()) -> pathlib.Path:
+
+def ensure(names: Sequence[str] = (), known: Programs = gomodules.PROGRAMS) -> pathlib.Path:
     """Give a folder that holds the named programs (all without names), building what is missing."""
-    wanted = list(names or gomodules.PROGRAMS)
-    if unknown := sorted(set(wanted) - set(gomodules.PROGRAMS)):
-        known = ", ".join(gomodules.PROGRAMS)
-        raise errors.ClusterError(f"unknown program {', '.join(unknown)}; known are {known}")
-    if _missing(wanted):
+    wanted = list(names or known)
+    if unknown := sorted(set(wanted) - set(known)):
+        listed = ", ".join(known)
+        raise errors.ClusterError(f"unknown program {', '.join(unknown)}; known are {listed}")
+    home = folder(known)
+    if _missing(home, wanted):
         with cache.alone(cache.folder() / "build.lock", "building programs"):
-            _build(_missing(wanted))
-    return folder()
+            _build({name: known[name] for name in _missing(home, wanted)}, home)
+    return home
 
 
 def one(module: gomodules.GoModule, program: str) -> pathlib.Path:
@@ -36,30 +39,23 @@ def one(module: gomodules.GoModule, program: str) -> pathlib.Path:
     return kept
 
 
-def folder() -> pathlib.Path:
+def folder(known: Programs = gomodules.PROGRAMS) -> pathlib.Path:
     """The folder of the programs of exactly these versions and flags."""
-    keys = "".join(module.key for module in gomodules.MODULES)
-    return cache.folder() / "bin" / hashlib.sha256(keys.encode()).hexdigest()[:12]
+    keys = {module.name: module.key for module in known.values()}
+    return cache.folder() / "bin" / hashlib.sha256("".join(keys.values()).encode()).hexdigest()[:12]
 
 
-def estimate(programs: Sequence[str]) -> float:
+def estimate(programs: Programs) -> float:
     """About how many minutes a first build takes on two cores."""
-    modules = {
-        gomodules.PROGRAMS[program].name: gomodules.PROGRAMS[program] for program in programs
-    }
-    return sum(module.minutes for module in modules.values())
+    return sum({module.name: module.minutes for module in programs.values()}.values())
 
 
-def _missing(wanted: Sequence[str]) -> list[str]:
-    home = folder()
+def _missing(home: pathlib.Path, wanted: Sequence[str]) -> list[str]:
     return [program for program in wanted if not (home / program).exists()]
 
 
-def _build(missing: Sequence[str]) -> None:
-    unbuilt = [program for program in missing if not _own(program).exists()]
-    for program in missing:
-        if program not in unbuilt:
-            _offer(program)
+def _build(missing: Programs, home: pathlib.Path) -> None:
+    unbuilt = {name: module for name, module in missing.items() if not _kept(module, name).exists()}
     if unbuilt:
         minutes = max(1, round(estimate(unbuilt)))
         progress.say(
@@ -67,17 +63,18 @@ def _build(missing: Sequence[str]) -> None:
             "the first time on 2 cores, seconds when the Go cache has them"
         )
         _compile_all(unbuilt)
+    for name, module in missing.items():
+        _offer(_kept(module, name), home)
 
 
-def _compile_all(programs: Sequence[str]) -> None:
+def _compile_all(programs: Programs) -> None:
     go = toolchain.go()
     began = time.monotonic()
-    for number, program in enumerate(programs, start=1):
+    for number, (name, module) in enumerate(programs.items(), start=1):
         spent = progress.lasting(time.monotonic() - began)
-        label = f"[{number}/{len(programs)}] {program}"
+        label = f"[{number}/{len(programs)}] {name}"
         progress.say(f"{label} ({spent} so far)")
-        _compile(go, gomodules.PROGRAMS[program], program, label)
-        _offer(program)
+        _compile(go, module, name, label)
     progress.say(f"built in {progress.lasting(time.monotonic() - began)}")
 
 
@@ -100,20 +97,15 @@ def _environment(*, static: bool) -> dict[str, str]:
     return {**os.environ, **own, **({"CGO_ENABLED": "0"} if static else {})}
 
 
-def _own(program: str) -> pathlib.Path:
-    return _kept(gomodules.PROGRAMS[program], program)
-
-
 def _kept(module: gomodules.GoModule, program: str) -> pathlib.Path:
     """Where a built program is kept: per module, so one new version rebuilds one module."""
     return cache.folder() / "built" / f"{module.name}-{module.key}" / program
 
 
-def _offer(program: str) -> None:
-    home = folder()
+def _offer(kept: pathlib.Path, home: pathlib.Path) -> None:
     home.mkdir(parents=True, exist_ok=True)
-    part = home / f".{program}.part"
+    part = home / f".{kept.name}.part"
     part.unlink(missing_ok=True)
-    part.hardlink_to(_own(program))
-    part.replace(home / program)
+    part.hardlink_to(kept)
+    part.replace(home / kept.name)
     part.unlink(missing_ok=True)  # renaming one name of a file to another of its names does nothing

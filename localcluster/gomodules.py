@@ -10,7 +10,7 @@ import pathlib
 from collections.abc import Mapping
 from typing import Final
 
-from localcluster import versions
+from localcluster import errors, versions
 
 HERE: Final = pathlib.Path(__file__).parent / "go"
 
@@ -60,16 +60,29 @@ class GoModule:
         return digest.hexdigest()[:12]
 
 
-def _kubernetes_stamps() -> dict[str, str]:
-    major, minor, _ = versions.KUBERNETES.split(".")
+def _kubernetes_stamps(version: str) -> dict[str, str]:
+    major, minor, _ = version.split(".")
     values = {
-        "gitVersion": f"v{versions.KUBERNETES}",
+        "gitVersion": f"v{version}",
         "gitMajor": major,
         "gitMinor": minor,
         "gitTreeState": "clean",
     }
     packages = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
     return {f"{package}.{name}": value for package in packages for name, value in values.items()}
+
+
+def _older_server(version: str) -> GoModule:
+    return GoModule(
+        name=f"kubernetes-{_minor(version)}",
+        programs=_commands("k8s.io/kubernetes/cmd", "kube-apiserver"),
+        stamps=_kubernetes_stamps(version),
+        minutes=8.0,
+    )
+
+
+def _minor(version: str) -> str:
+    return version.rpartition(".")[0]
 
 
 def _commands(prefix: str, *names: str) -> dict[str, str]:
@@ -92,7 +105,7 @@ MODULES: Final = (
             "kubelet",
             "kube-proxy",
         ),
-        stamps=_kubernetes_stamps(),
+        stamps=_kubernetes_stamps(versions.KUBERNETES),
         minutes=15.0,
     ),
     GoModule(
@@ -112,3 +125,16 @@ MODULES: Final = (
 )
 
 PROGRAMS: Final = {program: module for module in MODULES for program in module.programs}
+
+OLDER: Final = {_minor(version): _older_server(version) for version in versions.OLDER}
+"""API servers of other minors: for tests alone, so the cluster's programs are without them."""
+
+
+def programs(minor: str = "") -> Mapping[str, GoModule]:
+    """Every program with its module; of another minor the API server alone, beside the rest."""
+    if not minor or minor == _minor(versions.KUBERNETES):
+        return PROGRAMS
+    if minor not in OLDER:
+        known = ", ".join([_minor(versions.KUBERNETES), *OLDER])
+        raise errors.ClusterError(f"no API server of Kubernetes {minor}; known are {known}")
+    return {**PROGRAMS, **dict.fromkeys(OLDER[minor].programs, OLDER[minor])}

@@ -7,6 +7,9 @@ and the go.sum files beside each Go module hold the hashes of all that is built.
 from typing import Final
 
 KUBERNETES: Final = "1.37.2"
+OLDER: Final = ("1.36.3", "1.35.4")
+"""The two minors before it, whose API servers the integration tests can run on."""
+
 ETCD: Final = "3.7.3"
 CONTAINERD: Final = "2.4.2"
 COREDNS: Final = "1.15.0"

@@ -42,6 +42,24 @@ def test_a_program_says_its_version() -> None:
     assert "-mod=readonly" in arguments
 
 
+def test_an_older_api_server_says_its_own_version_and_stands_beside_the_same_programs() -> None:
+    older = gomodules.programs("1.36")
+    (version,) = [version for version in versions.OLDER if version.startswith("1.36.")]
+    assert f"gitVersion=v{version}" in " ".join(older["kube-apiserver"].flags)
+    assert f"v{version}" in (older["kube-apiserver"].folder / "go.mod").read_text()
+    assert older["etcd"] is gomodules.PROGRAMS["etcd"]
+    assert binaries.folder(older) != binaries.folder()
+
+
+def test_our_own_minor_is_no_older_one() -> None:
+    assert gomodules.programs("1.37") is gomodules.programs() is gomodules.PROGRAMS
+
+
+def test_an_unknown_minor_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(errors.ClusterError, match=r"Kubernetes 1\.20; known are 1\.37, 1\.36"):
+        gomodules.programs("1.20")
+
+
 @pytest.mark.parametrize("module", gomodules.MODULES, ids=lambda module: module.name)
 def test_every_module_is_pinned(module: gomodules.GoModule) -> None:
     text = (module.folder / "go.mod").read_text()
@@ -66,7 +84,8 @@ def test_an_unknown_program_is_refused_with_the_known_ones() -> None:
 
 
 def test_the_estimate_counts_each_module_once() -> None:
-    assert binaries.estimate(["kubelet", "kubectl"]) == binaries.estimate(["kubelet"])
+    two = {name: gomodules.PROGRAMS[name] for name in ("kubelet", "kubectl")}
+    assert binaries.estimate(two) == gomodules.PROGRAMS["kubelet"].minutes
 
 
 @pytest.mark.parametrize(
