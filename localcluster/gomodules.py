@@ -122,6 +122,7 @@ MODULES: Final = (
         stamps={"helm.sh/helm/v4/internal/version.version": f"v{versions.HELM}"},
         minutes=2.0,
     ),
+    GoModule(name="kind", programs={"kind": "sigs.k8s.io/kind"}, static=True),
 )
 
 PROGRAMS: Final = {program: module for module in MODULES for program in module.programs}

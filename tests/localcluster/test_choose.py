@@ -3,6 +3,7 @@
 import pathlib
 
 import pytest
+import yaml
 
 from localcluster import assets, choose, errors, kind
 
@@ -39,6 +40,7 @@ def test_kind_gets_a_pinned_image_its_own_kubeconfig_and_workers(
     monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.delenv(kind.IMAGE, raising=False)
     calls: list[tuple[str, str | None]] = []
 
     def run(argv: object, text: str | None = None) -> str:
@@ -54,6 +56,29 @@ def test_kind_gets_a_pinned_image_its_own_kubeconfig_and_workers(
     assert "@sha256:" in create
     assert config is not None
     assert config.count("role: worker") == 1
+
+
+def test_kind_takes_a_node_image_of_ones_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv(kind.IMAGE, "localhost/node:1")
+    calls: list[str] = []
+
+    def run(argv: object, text: str | None = None) -> str:
+        del text
+        assert isinstance(argv, list)
+        calls.append(" ".join(map(str, argv)))
+        return ""
+
+    kind.Kind(run).up(1)
+    assert "--image localhost/node:1 " in calls[-1]
+
+
+def test_the_kubelet_is_told_of_old_cgroups_where_there_are_any() -> None:
+    (patch,) = yaml.safe_load(kind.config(1, old=True))["kubeadmConfigPatches"]
+    assert yaml.safe_load(patch) == {"kind": "KubeletConfiguration", "failCgroupV1": False}
+    assert "kubeadmConfigPatches" not in kind.config(1)
 
 
 def test_named_assets_must_hold_both_servers(tmp_path: pathlib.Path) -> None:
