@@ -24,8 +24,10 @@ hostPID hostUsers hostnameOverride imagePullSecrets nodeName nodeSelector os ove
 preemptionPolicy priority priorityClassName readinessGates resourceClaims resources
 runtimeClassName schedulerName schedulingGates schedulingGroup securityContext serviceAccount
 serviceAccountName setHostnameAsFQDN shareProcessNamespace terminationGracePeriodSeconds
-tolerations topologySpreadConstraints volumes
+tolerations topologySpreadConstraints volumes workloadRef
 """
+"""Of every Kubernetes that is tested: `workloadRef` is 1.35's forerunner of `schedulingGroup`."""
+
 CONTAINER_FIELDS = """
 args command envFrom image imagePullPolicy lifecycle livenessProbe ports readinessProbe
 resizePolicy resources restartPolicy restartPolicyRules securityContext startupProbe stdin
