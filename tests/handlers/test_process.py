@@ -1,9 +1,11 @@
 """What the process shows of itself: probes, metrics, log lines, and settings of kopf."""
 
+import asyncio
 import itertools
 import json
 import logging
 import re
+import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from builders import NOW, a_body
 from trainingjobs import __main__ as command_line
 from trainingjobs.cluster.store import Store
 from trainingjobs.handlers import logs, process
+from trainingjobs.handlers.doors import Limits
 from trainingjobs.handlers.health import Health
 from trainingjobs.handlers.metrics import Metrics
 from trainingjobs.handlers.probes import Probes
@@ -28,13 +31,12 @@ class Front:
         self.store = Store(lambda: NOW)
         self.health = Health(lambda: 0.0)
         self.metrics = Metrics(self.store)
-        self.probes = Probes(self.health, self.metrics)
+        self.probes = Probes(self.health, self.metrics, Limits(connections=16, chance=0))
+        self.port = 0
 
     async def get(self, path: str) -> tuple[int, str]:
         """Status and text of an answer."""
-        bound = self.probes._runner.addresses  # noqa: SLF001 - a port of 0 is told nowhere else
-        host, port = next(it for it in bound if len(it) == 2)
-        url = f"http://{host.replace('0.0.0.0', '127.0.0.1')}:{port}{path}"  # noqa: S104
+        url = f"http://127.0.0.1:{self.port}{path}"
         async with ClientSession() as session, session.get(url) as it:
             return it.status, await it.text()
 
@@ -42,7 +44,7 @@ class Front:
 @pytest.fixture
 async def front() -> AsyncIterator[Front]:
     here = Front()
-    await here.probes.start(0)
+    here.port = await here.probes.start(0, "127.0.0.1")
     yield here
     await here.probes.stop()
 
@@ -57,6 +59,34 @@ async def test_a_sick_operator_says_why(front: Front) -> None:
     assert await front.get("/healthz") == (200, "ok")
     front.health.checks["queue"] = lambda: "a worker has ended"
     assert await front.get("/healthz") == (503, "queue: a worker has ended")
+
+
+async def test_who_holds_connections_keeps_no_probe_from_its_answer(front: Front) -> None:
+    """Else a pod that can reach this port has the kubelet restart the operator."""
+    held = [await asyncio.open_connection("127.0.0.1", front.port) for _ in range(40)]
+    assert await front.get("/healthz") == (200, "ok")
+    assert sum(reader.at_eof() or bool(reader.exception()) for reader, _ in held) >= 24
+    for _, writer in held:
+        writer.close()
+
+
+async def test_the_jobs_are_written_down_once_for_all_who_ask_meanwhile(
+    front: Front, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes 0.3 s for a thousand of them, and whoever reaches this port may ask."""
+    written: list[float] = []
+
+    def write() -> bytes:
+        written.append(time.monotonic())
+        time.sleep(0.2)
+        return b"all_jobs 1\n"
+
+    monkeypatch.setattr(front.metrics, "text_of_jobs", write)
+    told = await asyncio.gather(*[front.get("/metrics") for _ in range(10)])
+    assert {code for code, _ in told} == {200}
+    assert all("all_jobs 1" in text for _, text in told)
+    assert "all_jobs 1" in (await front.get("/metrics"))[1]
+    assert len(written) == 1
 
 
 async def test_every_series_is_there_from_the_start(front: Front) -> None:

@@ -1,39 +1,50 @@
-"""What the kubelet and Prometheus ask: alive, ready, and how much of everything."""
+"""What the kubelet and Prometheus ask: alive, ready, and how much of everything.
+
+Every pod of the cluster can ask as well, as often as it likes, where no NetworkPolicy keeps it
+from that. So connections are behind the same door as those of the roll call, and the numbers of
+all jobs, which take a while to write down, are written once for all who ask meanwhile.
+"""
 
 import asyncio
+import time
 
 from aiohttp import web
 
+from trainingjobs.cluster.memo import Memo
+from trainingjobs.handlers.answers import Handler
+from trainingjobs.handlers.doors import Limits, Site
 from trainingjobs.handlers.health import Health
 from trainingjobs.handlers.metrics import Metrics
 
 _METRICS_FORMAT = "text/plain; version=0.0.4"
+_SHARE = 10.0
+"""One part in so many of the operator's time goes to writing down what each job has."""
 
 
 class Probes:
     """A small web server on the settings' port."""
 
-    def __init__(self, health: Health, metrics: Metrics) -> None:
+    def __init__(self, health: Health, metrics: Metrics, limits: Limits | None = None) -> None:
         self._health = health
         self._metrics = metrics
-        app = web.Application()
+        self._of_jobs: Memo[str, bytes] = Memo(1, time.monotonic)
+        app = web.Application(middlewares=[_closing])
         app.router.add_get("/healthz", self._healthz)
         app.router.add_get("/readyz", self._readyz)
         app.router.add_get("/metrics", self._metrics_text)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
+        self._site = Site(app, limits or Limits())
 
-    async def start(self, port: int) -> None:
-        """Answer on all addresses.
+    async def start(self, port: int, host: str | None = None) -> int:
+        """Answer on all addresses, or on one; the port.
 
         Raises:
             OSError: when the port is taken.
         """
-        await self._runner.setup()
-        await web.TCPSite(self._runner, port=port).start()
+        return await self._site.start(port, host)
 
     async def stop(self) -> None:
         """Close all connections."""
-        await self._runner.cleanup()
+        await self._site.stop()
 
     async def _healthz(self, _: web.Request) -> web.Response:
         complaints = self._health.complaints()
@@ -45,6 +56,18 @@ class Probes:
         return web.Response(status=503, text="the first list of jobs is not complete")
 
     async def _metrics_text(self, _: web.Request) -> web.Response:
-        jobs = await asyncio.to_thread(self._metrics.text_of_jobs)
-        text = self._metrics.text() + jobs
+        text = self._metrics.text() + await self._of_jobs.get("all", self._write_down)
         return web.Response(body=text, headers={"Content-Type": _METRICS_FORMAT})
+
+    async def _write_down(self) -> tuple[bytes, float]:
+        started = time.monotonic()
+        text = await asyncio.to_thread(self._metrics.text_of_jobs)
+        return text, _SHARE * (time.monotonic() - started)
+
+
+@web.middleware
+async def _closing(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """A connection has one request: its time is counted from its begin."""
+    answer = await handler(request)
+    answer.force_close()
+    return answer
