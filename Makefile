@@ -6,13 +6,15 @@ MAKEFLAGS += --no-print-directory
 
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/trainingjob-operator
 UV_VERSION := 0.13.9
+CHECKOV_VERSION := 3.3.30
+CHECKOV_UNTIL := 2026-11-25
 UV := $(CACHE)/tools/uv-$(UV_VERSION)/bin/uv
 PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest
 NAMESPACE := trainingjob-system
 
 .PHONY: help install lint format types layers unit integration minors e2e examples faults bench bench-page test \
-        generate cluster cluster-down images deploy undeploy run quickstart coverage clean
+        security audit generate cluster cluster-down images deploy undeploy run quickstart coverage clean
 
 help: ## List all targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -78,6 +80,20 @@ bench-page: install ## Write what `make bench` has measured into docs/performanc
 	@PYTHONPATH=operator:.:tests $(PYTHON) -m benchmarks.compare.page --write
 
 test: lint types layers unit integration e2e ## Run all checks and tests, as CI does
+
+# in an environment of its own: its hundred libraries would hold ours back
+security: install ## Let a scanner look over the chart and the images: a minute (checkov)
+	@helm=$$($(PYTHON) -c 'from localcluster import binaries; print(binaries.ensure(["helm"]) / "helm")'); \
+	rendered=$$(mktemp -d); trap 'rm -r "$$rendered"' EXIT; \
+	"$$helm" template trainingjob-operator charts/trainingjob-operator --namespace $(NAMESPACE) \
+		--set networkPolicy.enabled=true,podDisruptionBudget.enabled=true,metrics.service.enabled=true \
+		> "$$rendered/chart.yaml"; \
+	$(UV) tool run --quiet --from checkov==$(CHECKOV_VERSION) --exclude-newer $(CHECKOV_UNTIL) checkov \
+		--config-file .checkov.yaml --framework kubernetes dockerfile \
+		--file "$$rendered/chart.yaml" $(wildcard images/*/Dockerfile)
+
+audit: install ## Ask OSV for known vulnerabilities of the locked libraries (needs the Internet)
+	@$(UV) audit --frozen
 
 coverage: install ## Show the lines and branches that unit tests do not reach
 	@$(PYTEST) -m "not integration and not e2e and not example" --cov --cov-report=term-missing:skip-covered

