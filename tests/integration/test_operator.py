@@ -39,6 +39,11 @@ class Lab(Served):
         listed = self.core.list_namespaced_pod(self.namespace).items
         return {pod.metadata.name: pod.metadata.uid for pod in listed}
 
+    @property
+    def reasons(self) -> set[str]:
+        """Of the events that are there."""
+        return {event.reason for event in self.core.list_namespaced_event(self.namespace).items}
+
     def until_created(self) -> dict[str, str]:
         """The pods, once they are all there and the status says so."""
         eventually(lambda: sorted(self.pods) == NAMES)
@@ -119,8 +124,7 @@ def test_a_job_runs_to_its_end(lab: Lab) -> None:
     assert status["succeededRanks"] == "0-2"
     assert sorted(lab.pods) == NAMES
     assert len(lab.operator.writes("trainingjobs/job/status")) <= 6
-    reasons = {event.reason for event in lab.core.list_namespaced_event(lab.namespace).items}
-    assert {"PodsCreated", "Running", "Succeeded"} <= reasons
+    eventually(lambda: {"PodsCreated", "Running", "Succeeded"} <= lab.reasons)  # after the status
 
 
 def test_a_failed_rank_restarts_the_group(lab: Lab) -> None:
