@@ -5,6 +5,7 @@ from importlib import import_module
 from types import MappingProxyType
 
 import click
+from click.shell_completion import CompletionItem
 
 from trainingjobs import __version__
 from trainingjobs.cli.options import where
@@ -28,6 +29,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "run-local": ("local", "Run a script as a group of processes on this machine"),
         "convert": ("converting", "Turn other operators' jobs into TrainingJobs"),
+        "completion": (
+            "completing",
+            "Print what a shell has to read to complete commands",
+        ),
     }
 )
 
@@ -48,6 +53,15 @@ class Commands(click.Group):
         module = import_module(f"trainingjobs.cli.commands.{COMMANDS[cmd_name][0]}")
         found: click.Command = getattr(module, cmd_name.replace("-", "_") + "_")
         return found
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Names that begin like this, without loading any command."""
+        found = [
+            CompletionItem(name, help=line)
+            for name, (_, line) in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands in the help, without loading any."""

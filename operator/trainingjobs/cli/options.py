@@ -65,7 +65,15 @@ def place() -> dict[str, str]:
 
 def job(function: Function) -> Function:
     """The name of a job, as `mnist` or, as kubectl prints it, `trainingjob/mnist`."""
-    return click.argument("name", metavar="JOB", callback=_bare)(function)
+    return click.argument("name", metavar="JOB", callback=_bare, shell_complete=_jobs)(function)
+
+
+def _jobs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Names of jobs; none where the cluster does not answer at once."""
+    del param
+    from trainingjobs.cli.completing import names  # noqa: PLC0415  only for who presses Tab
+
+    return names(ctx.meta.get(_PLACE, {}), incomplete)
 
 
 def _bare(ctx: click.Context, param: click.Parameter, value: str) -> str:

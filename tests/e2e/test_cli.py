@@ -1,0 +1,101 @@
+"""The command line with real pods: a script is sent, restarts, and every line is told once."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from e2e.cutting import cut_every
+from e2e.harness import Namespace
+from e2e.jobs import IMAGE
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+
+LINES = 300
+SCRIPT = f"""
+import os, sys, time
+import shared
+attempt, rank = os.environ["TRAININGJOB_ATTEMPT"], os.environ["RANK"]
+for number in range({LINES}):
+    print("attempt", attempt, "rank", rank, "line", number, flush=True)
+    if number % 30 == 0:
+        time.sleep(shared.PAUSE)
+    if (attempt, rank, number) == ("1", "1", 100):
+        sys.exit("no such shard")
+"""
+SENT = ("--image", IMAGE, "--user", "1000", "--cpus", "10m", "--memory", "64Mi")
+
+
+def tj(kubeconfig: Path, lab: Namespace, *args: str) -> list[str]:
+    start = [sys.executable, "-m", "trainingjobs.cli", "--kubeconfig", str(kubeconfig)]
+    return [*start, "--namespace", lab.name, *args]
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+
+
+def test_a_script_is_followed_over_a_restart_and_lost_connections(
+    lab: Namespace, tmp_path: Path
+) -> None:
+    (tmp_path / "train.py").write_text(SCRIPT)
+    (tmp_path / "shared.py").write_text("PAUSE = 0.5\n")
+    send = ["submit", "train.py", "-n", "3", "--include", "shared.py", "--name", "talk", *SENT]
+    made = subprocess.run(
+        tj(lab.cluster.kubeconfig, lab, *send, "--no-wait"),
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert made.stdout == "trainingjob.trainingjob.dev/talk created\n"
+    with cut_every(1.5, lab.cluster.kubeconfig, tmp_path) as (kubeconfig, way):
+        done = subprocess.run(
+            tj(kubeconfig, lab, "logs", "-f", "talk"),
+            env=environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    assert way.cuts > 4
+    told = Counter(line for line in done.stdout.splitlines() if "line" in line)
+    assert set(told.values()) == {1}
+    for rank in range(3):
+        whole = [f"[{rank}] attempt 2 rank {rank} line {number}" for number in range(LINES)]
+        assert [line for line in told if line in set(whole)] == whole
+    fallen = [line for line in told if line.startswith("[1] attempt 1")]
+    # a pod that falls is deleted a moment later: a connection that is cut then has no second try
+    assert fallen == [f"[1] attempt 1 rank 1 line {number}" for number in range(len(fallen))]
+    assert "--- attempt 2 ---" in done.stderr
+    assert "--- talk is Succeeded" in done.stderr
+
+
+def test_who_leaves_cancels_nothing(lab: Namespace, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import time; print('begun'); time.sleep(3600)\n")
+    send = tj(lab.cluster.kubeconfig, lab, "submit", "train.py", "-n", "1", "--name", "long", *SENT)
+    with subprocess.Popen(
+        send,
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as following:
+        assert following.stdout is not None
+        assert following.stderr is not None
+        assert any(line == "begun\n" for line in following.stdout)
+        following.send_signal(signal.SIGINT)
+        assert following.wait() == 130
+        assert "left: the job goes on" in following.stderr.read()
+    assert lab.status("long")["phase"] in {"Starting", "Running"}
+    ended = subprocess.run(
+        tj(lab.cluster.kubeconfig, lab, "cancel", "long"), env=environment(), check=False
+    )
+    assert ended.returncode == 0
+    assert lab.objects("trainingjobs") == {}
