@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from cli.given import a_pod, a_seen_job
-from trainingjobs.client import follow
+from trainingjobs.client import containers, follow
 from trainingjobs.client.failures import ClientError
 from trainingjobs.client.follow import Follower, LogLine
 
@@ -63,7 +63,7 @@ class Cluster:
         uid = pod["metadata"]["uid"]
         return next(item for item in self.containers if item.pod["metadata"]["uid"] == uid)
 
-    async def read(
+    async def log(
         self, pod: dict[str, Any], *, since: str = "", follow: bool = False, tail: int | None = None
     ) -> AsyncIterator[bytes]:
         """The log, as far as the stream holds."""
@@ -137,7 +137,7 @@ async def told(follower: Follower) -> dict[tuple[int, int], list[str]]:
 
 def place(item: Container) -> tuple[int, int]:
     attempt, rank = (f"trainingjob.dev/{name}" for name in ("attempt", "rank"))
-    return follow.number(item.pod, attempt), follow.number(item.pod, rank)
+    return containers.number(item.pod, attempt), containers.number(item.pod, rank)
 
 
 def texts(cluster: Cluster) -> dict[tuple[int, int], list[str]]:

@@ -11,7 +11,7 @@ from lightkube import AsyncClient
 from lightkube.core.generic_client import ALL_NS
 from lightkube.types import PatchType
 
-from trainingjobs.client import config, kinds, watches
+from trainingjobs.client import config, kinds, transport, watches
 from trainingjobs.client import script as scripts
 from trainingjobs.client.failures import (
     ClientError,
@@ -21,7 +21,7 @@ from trainingjobs.client.failures import (
 )
 from trainingjobs.client.follow import Follower, LogLine
 from trainingjobs.client.job import SUCCEEDED, Job, Manifest
-from trainingjobs.client.logs import Logs
+from trainingjobs.client.raw import Raw
 from trainingjobs.client.script import Script
 from trainingjobs.model import labels
 
@@ -49,9 +49,12 @@ class AsyncTrainingJobClient:
         with told():
             self._config = config.load(kubeconfig, context)
             self._api = AsyncClient(
-                config=self._config, namespace=namespace, field_manager=FIELD_MANAGER
+                config=self._config,
+                namespace=namespace,
+                field_manager=FIELD_MANAGER,
+                transport=transport.made(self._config),
             )
-        self._logs = Logs(self._config)
+        self.raw = Raw(self._config)
         self.namespace = str(namespace or self._config.namespace)
 
     async def __aenter__(self) -> Self:
@@ -68,7 +71,7 @@ class AsyncTrainingJobClient:
     async def close(self) -> None:
         """Close all connections."""
         await self._api.close()
-        await self._logs.close()
+        await self.raw.close()
 
     async def list_jobs(self, *, all_namespaces: bool = False) -> list[Job]:
         """The jobs of the namespace, or of all."""
@@ -232,7 +235,7 @@ class AsyncTrainingJobClient:
             tail: so many lines of each rank's end alone.
         """
         job = await self.get_job(name)
-        follower = Follower(self, self._logs, job, ranks=ranks, attempt=attempt)
+        follower = Follower(self, self.raw, job, ranks=ranks, attempt=attempt)
         async with aclosing(follower.follow(tail) if follow else follower.read(tail)) as lines:
             async for line in lines:
                 yield line

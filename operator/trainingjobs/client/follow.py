@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import httpx2
 
-from trainingjobs.client import logs
+from trainingjobs.client import containers
 from trainingjobs.client.failures import ClientError, GoneError, translated
 from trainingjobs.client.job import Job, Manifest
 from trainingjobs.client.lines import Line, Memory, Splitter, parsed
+from trainingjobs.client.raw import Raw
 from trainingjobs.model import labels
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Follower:
     """Reads one job's logs."""
 
     client: "AsyncTrainingJobClient"
-    source: logs.Logs
+    source: Raw
     job: Job
     ranks: Iterable[int] | None = None
     attempt: int | None = None
@@ -61,10 +62,10 @@ class Follower:
         pods = [
             pod
             for pod in await self.client.get_job_pods(self.job)
-            if number(pod, labels.ATTEMPT) == attempt and self._wanted(pod)
+            if containers.number(pod, labels.ATTEMPT) == attempt and self._wanted(pod)
         ]
         self._check(pods, attempt)
-        started = [pod for pod in pods if logs.state(pod) != "waiting"]
+        started = [pod for pod in pods if containers.word(pod) != "waiting"]
         found = await asyncio.gather(*(self._whole(pod, tail) for pod in started))
         for line in sorted((line for part in found for line in part), key=lambda line: line.time):
             yield line
@@ -127,9 +128,9 @@ class Follower:
 
     def _start(self, pod: Manifest, tail: int | None) -> None:
         uid = pod["metadata"]["uid"]
-        right = self.attempt in {None, number(pod, labels.ATTEMPT)}
+        right = self.attempt in {None, containers.number(pod, labels.ATTEMPT)}
         known = uid in self._readers
-        if known or not right or not self._wanted(pod) or logs.state(pod) == "waiting":
+        if known or not right or not self._wanted(pod) or containers.word(pod) == "waiting":
             return
         self._readers[uid] = asyncio.create_task(self._reads(pod, tail))
 
@@ -138,7 +139,7 @@ class Follower:
         memory = Memory()
         now: Manifest | None = pod
         while now is not None:
-            ended = logs.state(now) == "terminated"
+            ended = containers.word(now) == "terminated"
             try:
                 await self._once(now, memory, ended=ended, tail=None if memory.since else tail)
                 if ended:
@@ -157,7 +158,7 @@ class Follower:
     async def _once(self, pod: Manifest, memory: Memory, *, ended: bool, tail: int | None) -> None:
         splitter = Splitter()
         memory.reopen()
-        data = self.source.read(pod, since=memory.since, follow=not ended, tail=tail)
+        data = self.source.log(pod, since=memory.since, follow=not ended, tail=tail)
         async with aclosing(data):
             async for part in data:
                 for raw in splitter.lines(part):
@@ -173,17 +174,17 @@ class Follower:
     async def _whole(self, pod: Manifest, tail: int | None) -> list[LogLine]:
         splitter, found = Splitter(), []
         try:
-            async for part in self.source.read(pod, tail=tail):
+            async for part in self.source.log(pod, tail=tail):
                 found += [_of(pod, parsed(raw)) for raw in splitter.lines(part)]
         except httpx2.HTTPError as error:
             raise translated(error) from error
         return found + [_of(pod, parsed(raw)) for raw in splitter.last()]
 
     def _wanted(self, pod: Manifest) -> bool:
-        return self.ranks is None or number(pod, labels.RANK) in set(self.ranks)
+        return self.ranks is None or containers.number(pod, labels.RANK) in set(self.ranks)
 
     def _check(self, pods: list[Manifest], attempt: int | None) -> None:
-        asked = {number(pod, labels.RANK) for pod in pods if self._wanted(pod)}
+        asked = {containers.number(pod, labels.RANK) for pod in pods if self._wanted(pod)}
         if len(asked) > MAX_RANKS:
             raise ClientError(f"{len(asked)} ranks are too many at a time: choose with --rank 0-31")
         if attempt is not None and not pods:
@@ -193,16 +194,10 @@ class Follower:
             )
 
 
-def number(pod: Manifest, label: str) -> int:
-    """A number that the operator has written on the pod."""
-    text = str((pod["metadata"].get("labels") or {}).get(label, ""))
-    return int(text) if text.isdecimal() else 0
-
-
 def _of(pod: Manifest, line: Line) -> LogLine:
     return LogLine(
-        rank=number(pod, labels.RANK),
-        attempt=number(pod, labels.ATTEMPT),
+        rank=containers.number(pod, labels.RANK),
+        attempt=containers.number(pod, labels.ATTEMPT),
         pod=pod["metadata"]["name"],
         time=line.stamp,
         text=line.text,

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from trainingjobs.cli.views import text
+from trainingjobs.client import containers
 from trainingjobs.client.job import Job, Manifest
 from trainingjobs.model import labels, names
 from trainingjobs.model.times import parse_time
@@ -18,7 +19,7 @@ def state(pod: Manifest) -> str:
     if pod["metadata"].get("deletionTimestamp"):
         return "Terminating"
     status = pod.get("status") or {}
-    found = _container(pod)
+    found = containers.state(pod)
     if ended := found.get("terminated"):
         code = ended.get("exitCode", 0)
         word = ended.get("reason") or ("Completed" if code == 0 else "Error")
@@ -30,8 +31,7 @@ def state(pod: Manifest) -> str:
 
 def rank(pod: Manifest) -> int:
     """The instance's number."""
-    found = str((pod["metadata"].get("labels") or {}).get(labels.RANK, ""))
-    return int(found) if found.isdecimal() else 0
+    return containers.number(pod, labels.RANK)
 
 
 def rows(job: Job, pods: Iterable[Manifest], now: datetime) -> list[Sequence[str]]:
@@ -66,11 +66,3 @@ def _row(
     at = str(said.get("line") or "")
     waits = f"{said['waitsIn']} at {at}" if said.get("waitsIn") else at
     return (*cells, str(said.get("stage") or ""), str(said.get("step") or ""), waits)
-
-
-def _container(pod: Manifest) -> Manifest:
-    notes = pod["metadata"].get("annotations") or {}
-    containers = pod["spec"].get("containers") or [{}]
-    name = notes.get(labels.CONTAINER) or containers[0].get("name")
-    found = (pod.get("status") or {}).get("containerStatuses") or []
-    return next((item.get("state") or {} for item in found if item.get("name") == name), {})

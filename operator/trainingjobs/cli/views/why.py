@@ -52,7 +52,7 @@ def _unseen(job: Job, now: datetime) -> Iterator[str]:
     if job.created and (now - job.created).total_seconds() > _UNSEEN_SECONDS:
         yield (
             f"look whether one runs and serves namespace {job.namespace}: "
-            "kubectl get deployments -A -l app.kubernetes.io/name=trainingjob-operator"
+            "kubectl get deployments -A -l app.kubernetes.io/part-of=trainingjob-operator"
         )
 
 

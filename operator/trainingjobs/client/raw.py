@@ -1,0 +1,90 @@
+"""The API server by paths: for what has no kind, and for a container's log from any moment on.
+
+lightkube's own log takes no `sinceTime`, and ends lines at more than their ends.
+"""
+
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import httpx2
+from lightkube.config import client_adapter
+from lightkube.config.kubeconfig import SingleConfig
+
+from trainingjobs.client import transport
+from trainingjobs.client.containers import name
+from trainingjobs.client.job import Manifest
+
+
+class Raw:
+    """Requests and streams."""
+
+    def __init__(self, config: SingleConfig) -> None:
+        self._config = config
+        self._http: httpx2.AsyncClient | None = None
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self._http is not None:
+            await self._http.aclose()
+
+    async def get(self, path: str, **params: str) -> Manifest:
+        """What is there.
+
+        Raises:
+            httpx2.HTTPError: when nothing is, or it may not be read.
+        """
+        return self._body(await self._client().get(path, params=params))
+
+    async def post(self, path: str, body: Manifest) -> Manifest:
+        """What comes of it."""
+        return self._body(await self._client().post(path, json=body))
+
+    async def log(
+        self, pod: Manifest, *, since: str = "", follow: bool = False, tail: int | None = None
+    ) -> AsyncGenerator[bytes, None]:
+        """What the pod's training container has written.
+
+        Raises:
+            httpx2.HTTPError: when it cannot be read, or the stream breaks.
+        """
+        asked = {
+            "timestamps": "true",
+            "container": name(pod),
+            "sinceTime": since,
+            "follow": "true" if follow else "",
+            "tailLines": "" if tail is None else str(tail),
+        }
+        seconds = httpx2.Timeout(transport.SECONDS, read=None if follow else transport.SECONDS)
+        params = {name: text for name, text in asked.items() if text}
+        path = f"{_path(pod)}/log"
+        async with self._client().stream("GET", path, params=params, timeout=seconds) as answer:
+            if answer.is_error:
+                await answer.aread()
+            answer.raise_for_status()
+            async for data in answer.aiter_bytes():
+                yield data
+
+    async def pod(self, pod: Manifest) -> Manifest | None:
+        """The same pod now; None where it is gone."""
+        answer = await self._client().get(_path(pod))
+        if answer.status_code == httpx2.codes.NOT_FOUND:
+            return None
+        found = self._body(answer)
+        return found if found["metadata"]["uid"] == pod["metadata"]["uid"] else None
+
+    def _body(self, answer: httpx2.Response) -> Manifest:
+        answer.raise_for_status()
+        found: Any = answer.json()
+        return dict(found)
+
+    def _client(self) -> httpx2.AsyncClient:
+        if self._http is None:
+            params = client_adapter.ConnectionParams(timeout=httpx2.Timeout(transport.SECONDS))
+            params.transport = transport.made(self._config)  # type: ignore[assignment]
+            self._http = client_adapter.AsyncClient(self._config, params)
+        return self._http
+
+
+def _path(pod: Manifest) -> str:
+    metadata = pod["metadata"]
+    return f"api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}"

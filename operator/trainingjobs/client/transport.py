@@ -1,0 +1,42 @@
+"""Connections to the API server: as many as are needed, and none that is dead unnoticed.
+
+A watch and a log are read without a time-out, since nothing may happen for hours. A node or a
+network that goes away without a word is noticed by TCP alone.
+"""
+
+import socket
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import httpx2
+from lightkube.config import client_adapter
+from lightkube.config.kubeconfig import SingleConfig
+
+SECONDS = 10.0
+_IDLE, _BETWEEN, _TRIES = 20, 10, 3
+_KEPT_ALIVE = (
+    (socket.SOL_SOCKET, "SO_KEEPALIVE", 1),
+    (socket.IPPROTO_TCP, "TCP_KEEPIDLE", _IDLE),
+    (socket.IPPROTO_TCP, "TCP_KEEPINTVL", _BETWEEN),
+    (socket.IPPROTO_TCP, "TCP_KEEPCNT", _TRIES),
+)
+
+
+def made(config: SingleConfig) -> httpx2.AsyncHTTPTransport:
+    """The way to this cluster's API server, through a proxy where the environment names one."""
+    return httpx2.AsyncHTTPTransport(
+        verify=client_adapter.verify_cluster(config.cluster, config.user, config.abs_file),  # type: ignore[arg-type]
+        limits=httpx2.Limits(),
+        proxy=_proxy(str(config.cluster.server)),
+        socket_options=[
+            (level, getattr(socket, name), value)
+            for level, name, value in _KEPT_ALIVE
+            if hasattr(socket, name)
+        ],
+    )
+
+
+def _proxy(server: str) -> str | None:
+    address = urlsplit(server)
+    found = getproxies().get(address.scheme)
+    return None if found is None or proxy_bypass(address.hostname or "") else found
