@@ -274,3 +274,13 @@ def test_a_manifest_that_is_refused_is_told_in_the_servers_words(tj: Tj, tmp_pat
     assert done.returncode == 1
     assert "spec.PARALLEL_INSTANCES" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_the_doctor_of_a_cluster_without_an_operator(tj: Tj) -> None:
+    done = tj("doctor", "--pods", "2", "--cpus", "1")
+    assert done.returncode == 1, done.stderr
+    said = {line[:3].strip(): line for line in done.stdout.splitlines() if "rights" not in line}
+    assert "no operator is installed: helm install" in done.stdout
+    assert "trainingjobs.trainingjob.dev is served" in done.stdout
+    assert "you may create TrainingJobs in default" in done.stdout
+    assert "0 have room; 0 of 0 nodes" in said["BAD"]

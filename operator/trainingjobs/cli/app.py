@@ -29,6 +29,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "run-local": ("local", "Run a script as a group of processes on this machine"),
         "convert": ("converting", "Turn other operators' jobs into TrainingJobs"),
+        "doctor": ("doctor", "Look whether a job would run here: operator, rights, quota, room"),
         "completion": (
             "completing",
             "Print what a shell has to read to complete commands",

@@ -36,3 +36,8 @@ def rank(text: str, number: int) -> str:
 def heading(text: str) -> str:
     """A heading."""
     return style(text, bold=True)
+
+
+def coloured(text: str, colour: str) -> str:
+    """Text in a colour."""
+    return style(text, fg=colour)

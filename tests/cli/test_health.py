@@ -1,0 +1,121 @@
+"""What the doctor says of a cluster."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from trainingjobs.cli.views import health
+from trainingjobs.cli.views.health import Facts
+
+
+def an_operator(ready: int = 1, namespaces: str = "") -> dict[str, Any]:
+    env = [{"name": "TRAININGJOBS_NAMESPACES", "value": namespaces}]
+    return {
+        "metadata": {"namespace": "system", "name": "operator"},
+        "spec": {"template": {"spec": {"containers": [{"env": env}]}}},
+        "status": {"readyReplicas": ready} if ready else {},
+    }
+
+
+def a_node(name: str = "node-a", **others: Any) -> dict[str, Any]:
+    return {
+        "metadata": {"name": name},
+        "status": {
+            "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"},
+            "conditions": [{"type": "Ready", "status": "True"}],
+        },
+        **others,
+    }
+
+
+def a_pod(cpu: str = "1500m", phase: str = "Running") -> dict[str, Any]:
+    container = {"resources": {"requests": {"cpu": cpu}}}
+    return {"spec": {"nodeName": "node-a", "containers": [container]}, "status": {"phase": phase}}
+
+
+def a_quota(hard: str, used: str) -> dict[str, Any]:
+    status = {"hard": {"pods": hard}, "used": {"pods": used}}
+    return {"metadata": {"name": "room"}, "status": status}
+
+
+def verdicts(facts: Facts, about: str, count: int = 3, **each: str) -> list[tuple[str, str]]:
+    found = health.checks(facts, "lab", count, each)
+    return [(check.verdict, check.words) for check in found if check.about == about]
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict", "words"),
+    [
+        (None, "unknown", "you may not list"),
+        ([], "bad", "no operator is installed"),
+        ([an_operator(0)], "bad", "system/operator is not ready"),
+        ([an_operator(namespaces="other,third")], "bad", "does not serve lab"),
+        ([an_operator(namespaces="other,lab")], "ok", "is ready and serves lab"),
+        ([an_operator()], "ok", "is ready and serves lab"),
+    ],
+)
+def test_the_operator(found: Any, verdict: str, words: str) -> None:
+    ((told, said),) = verdicts(Facts(operators=found), "operator")
+    assert told == verdict
+    assert words in said
+
+
+@pytest.mark.parametrize("served", [True, False])
+def test_the_resource(served: bool) -> None:
+    ((verdict, _),) = verdicts(Facts(served=served), "resource")
+    assert verdict == ("ok" if served else "bad")
+
+
+def test_rights() -> None:
+    facts = Facts(rights={"read logs": True, "list pods": False})
+    assert verdicts(facts, "rights") == [
+        ("ok", "you may read logs in lab"),
+        ("bad", "you may not list pods in lab"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        (None, "unknown"),
+        ([], "ok"),
+        ([a_quota("10", "7")], "ok"),
+        ([a_quota("10", "8")], "bad"),
+        ([{"metadata": {"name": "cpu"}, "status": {"hard": {"cpu": "1"}}}], "ok"),
+    ],
+)
+def test_quotas(found: Any, verdict: str) -> None:
+    ((told, _),) = verdicts(Facts(quotas=found), "quota")
+    assert told == verdict
+
+
+TAINT = {"taints": [{"key": "gpu", "effect": "NoSchedule"}]}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "pods", "each", "verdict"),
+    [
+        (None, [], {}, "unknown"),
+        ([a_node()], [], {"cpu": "1"}, "ok"),
+        ([a_node()], [a_pod()], {"cpu": "1"}, "bad"),
+        ([a_node()], [a_pod()], {"cpu": "800m"}, "ok"),
+        ([a_node()], [a_pod(phase="Succeeded")], {"cpu": "1"}, "ok"),
+        ([a_node(), a_node("node-b")], [a_pod()], {"cpu": "2"}, "ok"),
+        ([a_node(spec=TAINT)], [], {}, "bad"),
+        ([a_node(spec={"unschedulable": True})], [], {}, "bad"),
+        ([a_node()], [], {"nvidia.com/gpu": "1"}, "bad"),
+        ([a_node()], [a_pod()] * 8, {}, "bad"),
+    ],
+)
+def test_room(nodes: Any, pods: Any, each: dict[str, str], verdict: str) -> None:
+    ((told, words),) = verdicts(Facts(nodes=nodes, pods=pods), "room", **each)
+    assert told == verdict, words
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("500m", "0.5"), ("2", "2"), ("1Ki", "1024"), ("1k", "1000"), (None, "0"), ("odd", "0")],
+)
+def test_quantities(text: Any, number: str) -> None:
+    assert health.quantity(text) == Decimal(number)
