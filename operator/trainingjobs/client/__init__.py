@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from trainingjobs.client.aio import AsyncTrainingJobClient
     from trainingjobs.client.failures import ClientError
+    from trainingjobs.client.function import distributed
     from trainingjobs.client.job import Job
     from trainingjobs.client.script import Script
     from trainingjobs.client.sync import TrainingJobClient
@@ -18,8 +19,16 @@ _HOMES = {
     "Job": "job",
     "Script": "script",
     "TrainingJobClient": "sync",
+    "distributed": "function",
 }
-__all__ = ["AsyncTrainingJobClient", "ClientError", "Job", "Script", "TrainingJobClient"]
+__all__ = [
+    "AsyncTrainingJobClient",
+    "ClientError",
+    "Job",
+    "Script",
+    "TrainingJobClient",
+    "distributed",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -56,8 +56,8 @@ def problem(files: Mapping[str, str]) -> str | None:
 
 
 def name(file: str, chance: str) -> str:
-    """A job's name from a file's, and a few characters that no other job has."""
-    stem = _NAME.sub("-", file.rpartition(".")[0].lower() or file.lower()).strip("-")
+    """A job's name from a file's or a function's, and a few characters that no other job has."""
+    stem = _NAME.sub("-", (file.rpartition(".")[0] or file).lower()).strip("-")
     return f"{stem[: names.MAX_BASE - len(chance) - 1].strip('-') or 'job'}-{chance}"
 
 
