@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -60,6 +61,13 @@ def test_the_help_lists_every_command_and_loads_none() -> None:
     for name, (_, line) in app.COMMANDS.items():
         assert f"  {name} " in done.stdout
         assert line[:40] in done.stdout
+
+
+def test_the_documentation_has_every_command() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
+    assert [
+        name for name in app.COMMANDS if f"`{name}`" not in text and f"{name} " not in text
+    ] == []
 
 
 def test_what_is_missing_is_named() -> None:

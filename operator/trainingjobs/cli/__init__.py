@@ -1,6 +1,7 @@
 """The command line: `trainingjob`, or `kubectl tj` as kubectl's plugin."""
 
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 
 _NEEDED = {"click", "lightkube", "httpx2", "msgspec"}
@@ -9,6 +10,9 @@ _PREFIX = "kubectl-"
 
 def main() -> None:
     """Do what the command line says, and end the process."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # for terminals that know few letters
     try:
         from trainingjobs.cli.app import app  # noqa: PLC0415  the next lines say what is missing
 

@@ -57,7 +57,7 @@ def _facts(job: TrainingJob, site: Site) -> list[tuple[str, object]]:
     return [
         ("Job", f"{job.name} in namespace {job.namespace}"),
         ("Framework", job.spec.framework.value),
-        ("Instances", f"{job.size}, with {place.processes} of {place.world_size} ranks each"),
+        ("Instances", f"{job.size}, with {place.world_size} ranks in all"),
         ("Pods", " … ".join(dict.fromkeys([names.pod(job.name, 0), last]))),
         ("Service", f"{names.service(job.name)}, headless"),
         ("Rendezvous", f"{place.address()}:{job.spec.port}"),
