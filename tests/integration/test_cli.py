@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import subprocess
 import sys
 import threading
@@ -284,3 +285,31 @@ def test_the_doctor_of_a_cluster_without_an_operator(tj: Tj) -> None:
     assert "trainingjobs.trainingjob.dev is served" in done.stdout
     assert "you may create TrainingJobs in default" in done.stdout
     assert "0 have room; 0 of 0 nodes" in said["BAD"]
+
+
+def test_top_shows_a_job_once_where_nobody_watches(tj: Tj, jobs: Jobs, stored: Store) -> None:
+    job = stored()
+    assert jobs.write_status(job, RUNNING).accepted
+    shown = tj("top", a_name(job))
+    assert "Progress:   40%" in shown.stdout, shown.stderr
+    assert "Ranks:" in shown.stdout
+    assert "What to do next" not in shown.stdout
+
+
+def test_top_paints_until_the_job_is_over(apiserver: ApiServer, jobs: Jobs, stored: Store) -> None:
+    job = stored()
+    assert jobs.write_status(job, RUNNING).accepted
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "trainingjobs.cli", "top", a_name(job)]
+    env = {**os.environ, "KUBECONFIG": str(apiserver.kubeconfig), "TERM": "xterm"}
+    env["PYTHONPATH"] = os.pathsep.join(sys.path)
+    with subprocess.Popen(command, env=env, stdout=theirs) as painting:
+        os.close(theirs)
+        picture = b""
+        while b"40%" not in picture:
+            picture += os.read(ours, 65_536)
+        assert jobs.write_status(job, {**RUNNING, "phase": "Succeeded"}).accepted
+        while b"Succeeded" not in picture:
+            picture += os.read(ours, 65_536)
+        assert painting.wait(20) == 0
+    os.close(ours)

@@ -16,6 +16,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "list": ("listing", "List jobs"),
         "describe": ("describing", "Show a job: root cause, ranks, attempts, what to do next"),
         "why": ("describing", "Say in one paragraph why a job waits, stalls or has failed"),
+        "top": ("watching", "Watch a job on the screen: progress, rate, ranks, findings"),
         "logs": ("logs", "Show what all ranks say, merged; -f follows over restarts"),
         "wait": ("waiting", "Wait for a job's end: exit code 0 done, 1 failed, 124 too late"),
         "cancel": ("changing", "Delete jobs, with their pods"),
