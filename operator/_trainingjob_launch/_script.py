@@ -1,13 +1,14 @@
-#!/usr/bin/env python3
-# ruff: noqa: EXE001  it is made executable in the pods
-"""One of the programs in the pods: which one it is, its name says."""
+#!/bin/sh
+"""exec" python3 -I -S "$0" "$@"
+
+One of the programs in the pods: which one it is, its name says. The first line is one for the shell
+as well: no module, variable or sitecustomize of the user's has a part in our programs, and more
+than a name in the line above it is more than every `env` takes.
+"""
+# ruff: noqa: D415, EXE001, EXE003
 
 import os
 import sys
-
-_PATH = {os.path.abspath(it) for it in os.environ.get("PYTHONPATH", "").split(os.pathsep)}
-# the user's modules come last here: one of them may have the name of one that we need
-sys.path.sort(key=lambda it: os.path.abspath(it) in _PATH)
 
 _OWN = os.path.dirname(os.path.abspath(__file__))
 HERE = os.path.dirname(_OWN) if os.path.basename(_OWN) == "bin" else _OWN

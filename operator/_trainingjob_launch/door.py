@@ -17,6 +17,7 @@ import time
 
 from _trainingjob_launch import children, group, ranks, visitor, wire
 from _trainingjob_launch.group import Group
+from _trainingjob_launch.strangers import Strangers
 
 MAX_STRANGERS = 64
 """Connections that have not proved yet who they are."""
@@ -40,7 +41,7 @@ class Door:
     def __init__(self, own: Group) -> None:
         self._own = own
         self._children = children.Children()
-        self._strangers = threading.Semaphore(MAX_STRANGERS)
+        self._strangers = Strangers(MAX_STRANGERS)
         self._runs = threading.Semaphore(MAX_RUNS)
         self._code: int | None = None
         self._wake_read, self._wake_write = os.pipe()
@@ -92,16 +93,14 @@ class Door:
             sock, address = listener.accept()
         except OSError:
             return
-        if not self._strangers.acquire(blocking=False):
-            sock.close()
-            self._complain("too many connections at once")
-            return
         whom = str(address[0])
+        if not self._strangers.welcome(sock, whom):
+            self._complain("too many connections at once")
         try:
             threading.Thread(target=self._receive, args=(sock, whom), daemon=True).start()
         except RuntimeError:  # as many processes as there may be
+            self._strangers.forget(sock)
             sock.close()
-            self._strangers.release()
             self._complain("no room for another thread")
 
     def _receive(self, sock: socket.socket, whom: str) -> None:
@@ -115,7 +114,7 @@ class Door:
             except (OSError, wire.WireError):
                 return  # a probe, or somebody who speaks another language
             finally:
-                self._strangers.release()
+                self._strangers.forget(sock)
             self._serve(sock, purpose, command)
 
     def _serve(self, sock: socket.socket, purpose: str, command: str) -> None:

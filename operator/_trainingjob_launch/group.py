@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 from typing import Any, Mapping, NamedTuple
 
 HOSTFILE = "hostfile"
 MACHINEFILE = "machinefile"
 """The same hosts as MPICH's and Intel's launchers read them."""
-_GROUP = "group.json"
 
 
 class Group(NamedTuple):
@@ -23,8 +23,10 @@ class Group(NamedTuple):
     master: str
     worker: str
     """The workers' names, with their number as `%d`."""
+    me: str
+    """This instance's own name."""
     folder: str
-    """Where the lists of hosts are written."""
+    """Where the lists of hosts are written: the attempt's own, though pods may share a memory."""
     here: str
     """Where our programs lie."""
     key: bytes
@@ -68,6 +70,7 @@ def read(environ: Mapping[str, str], here: str) -> Group:
         attempt=environ["TRAININGJOB_ATTEMPT"],
         master=environ["MASTER_ADDR"],
         worker=environ["TRAININGJOB_WORKER_ADDR"],
+        me=environ["TRAININGJOB_ADDR"],
         folder=os.path.dirname(environ["TRAININGJOB_HOSTFILE"]),
         here=here,
         key=key,
@@ -85,8 +88,9 @@ def recalled(environ: Mapping[str, str], here: str) -> Group:
         ValueError: when a number is none, or what was written is no group.
     """
     try:
-        with open(_noted(os.path.dirname(environ["TRAININGJOB_HOSTFILE"])), encoding="utf-8") as it:
-            known: Any = json.load(it)
+        folder, me = os.path.dirname(environ["TRAININGJOB_HOSTFILE"]), environ["TRAININGJOB_ADDR"]
+        with open(_noted(folder, me), encoding="utf-8") as file:
+            known: Any = json.load(file)
     except OSError:
         return read(environ, here)
     with open(os.path.join(here, "key"), "rb") as file:
@@ -99,24 +103,25 @@ def write(own: Group) -> None:
     Raises:
         OSError: when there is no room in the pod's shared memory.
     """
-    _write_hosts(own)
-    known = {name: it for name, it in own._asdict().items() if name not in {"here", "key"}}
-    written = f"{_noted(own.folder)}.{os.getpid()}"
-    with open(written, "w", encoding="utf-8") as file:
-        json.dump(known, file)
-    os.replace(written, _noted(own.folder))
-
-
-def _noted(folder: str) -> str:
-    return os.path.join(folder, _GROUP)
-
-
-def _write_hosts(own: Group) -> None:
-    """Write the lists of hosts, for every launcher in its own form."""
     os.makedirs(own.folder, exist_ok=True)
+    # every launcher has its own form
     for name, form in ((HOSTFILE, "{} slots={}\n"), (MACHINEFILE, "{}:{}\n")):
-        with open(os.path.join(own.folder, name), "w", encoding="ascii") as file:
-            file.writelines(form.format(host, own.slots) for host in own.hosts)
+        hosts = [form.format(host, own.slots) for host in own.hosts]
+        _replace(os.path.join(own.folder, name), "".join(hosts))
+    known = {name: it for name, it in own._asdict().items() if name not in {"here", "key"}}
+    _replace(_noted(own.folder, own.me), json.dumps(known))
+
+
+def _noted(folder: str, me: str) -> str:
+    return os.path.join(folder, f"{me.partition('.')[0]}.json")
+
+
+def _replace(path: str, text: str) -> None:
+    """Write a file that is whole at every moment: another pod of the node may write the same."""
+    written = f"{path}.{secrets.token_hex(4)}"
+    with open(written, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(written, path)
 
 
 def environment(own: Group) -> Mapping[str, str]:

@@ -19,24 +19,25 @@ from _trainingjob_launch.group import Group
 _WITH_VALUE = frozenset("BbcDEeFIiJLlmOopQRSWw")
 """Options of ssh(1) that take one."""
 _FAILED = 255
-_TRY_SECONDS = 10.0
+_TRY_SECONDS = 30.0
 _PAUSE = 0.5
 
 
 def main(own: Group, arguments: list[str]) -> int:
     """Run a command on a host."""
     host, command = parsed(arguments)
-    if host and not command and not (_is_here(own, host) or _is_of(own, host)):
+    if host and not command and not (_is_here(own, host) or _named(own, host)):
         return _other(own, host, arguments)
     if not host or not command:
         print("ssh: a host and a command are needed: there are no shells here", file=sys.stderr)
         return _FAILED
     if _is_here(own, host):
         return _run_here(own, command)
-    if not _is_of(own, host):
+    name = _named(own, host)
+    if not name:
         return _other(own, host, arguments)
     try:
-        return _relay(_reached(own, own.full(host), command))
+        return _relay(_reached(own, name, command))
     except (OSError, wire.WireError) as error:
         print(f"ssh: {host}: {error}", file=sys.stderr)
         return _FAILED
@@ -78,16 +79,17 @@ def _is_here(own: Group, host: str) -> bool:
     return bool(mine & _addresses(own.full(host)))
 
 
-def _is_of(own: Group, host: str) -> bool:
-    """True for the group's own hosts, by their names, or by an address."""
+def _named(own: Group, host: str) -> str:
+    """The full name of a host of the group, known by its names or an address; else empty."""
     full = own.full(host)
-    if any(name == full or name.startswith(f"{full}.") for name in own.hosts):
-        return True
+    for name in own.hosts:
+        if name == full or name.startswith(f"{full}."):
+            return name
     try:
-        ipaddress.ip_address(host)
+        address = str(ipaddress.ip_address(host))
     except ValueError:
-        return False
-    return any(host in _addresses(name) for name in own.hosts)
+        return ""
+    return next((name for name in own.hosts if address in _addresses(name)), "")
 
 
 def _other(own: Group, host: str, arguments: list[str]) -> int:
@@ -119,8 +121,8 @@ def _reached(own: Group, host: str, command: str) -> socket.socket:
     while True:
         try:
             return wire.dial(own, host, wire.RUN, command)
-        except wire.WireError:  # noqa: PERF203  a loop that waits
-            if time.monotonic() >= due:
+        except wire.WireError as error:  # noqa: PERF203  a loop that waits
+            if isinstance(error, wire.ImpostorError) or time.monotonic() >= due:
                 raise
             time.sleep(_PAUSE)
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import errno
-import hmac
 import os
-import secrets
 import signal
 import socket
 import threading
+import time
 from typing import IO
 
 from _trainingjob_launch import group, wire
 from _trainingjob_launch.children import Children
 from _trainingjob_launch.group import Group
 
-HANDSHAKE_SECONDS = 10.0
+HANDSHAKE_SECONDS = 5.0
+"""For all that is said before it is known who knocks."""
 _DRAIN_SECONDS = 1.0
 """How long output may follow the exit: a process in the background may hold the pipe for ever."""
 
@@ -32,13 +32,15 @@ def request(sock: socket.socket, own: Group) -> tuple[str, str]:
         RefusedError: when it does not prove that it may.
         WireError: when what it says makes no sense, or takes too long.
     """
-    nonce = secrets.token_hex(16)
+    due = time.monotonic() + HANDSHAKE_SECONDS
+    asked = wire.read_line(sock, wire.MAX_HELLO, HANDSHAKE_SECONDS).get("nonce", "")
+    talk = wire.Talk(own.attempt, own.me, asked, wire.nonce())
+    known = {"attempt": own.attempt, "worker": own.me, "nonce": talk.answered}
     sock.settimeout(HANDSHAKE_SECONDS)
-    sock.sendall(wire.pack({"nonce": nonce, "attempt": own.attempt}))
-    said = wire.read_line(sock, wire.MAX_LINE, HANDSHAKE_SECONDS)
+    sock.sendall(wire.pack({**known, "mac": talk.of_door(own.key)}))
+    said = wire.read_line(sock, wire.MAX_LINE, due - time.monotonic())
     purpose, command = said.get("purpose", ""), said.get("command", "")
-    proof = wire.sign(own.key, nonce, own.attempt, purpose, command)
-    if not hmac.compare_digest(proof.encode(), wire.encoded(said.get("mac", ""))):
+    if not wire.same(talk.of_launcher(own.key, purpose, command), said.get("mac", "")):
         raise RefusedError("wrong key")
     return purpose, command
 

@@ -1,7 +1,8 @@
-"""What goes over the wire: a challenge, a signed request, then frames of output and an exit code.
+"""What goes over the wire: each side's proof, a request, then frames of output and an exit code.
 
-Nothing is encrypted. The signature covers the challenge's nonce, so what was sent once cannot be
-sent again, and the attempt, so that no pod of another attempt is commanded.
+Nothing is encrypted. Each side signs both sides' nonces, so what was sent once cannot be sent
+again, and the attempt and the worker's name, so that no other pod is commanded or believed. The
+door proves itself first: a command is told to nobody else.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import secrets
 import socket
 import struct
 import time
-from typing import Any, Iterator
+from typing import Any, Iterator, NamedTuple
 
 from _trainingjob_launch.group import Group
 
@@ -20,6 +22,8 @@ HELLO, RUN, LEAVE = "hello", "run", "leave"
 OUT, ERR, EXIT, NO = b"o", b"e", b"x", b"n"
 MAX_LINE = 262_144
 """Linux lets an argument be half as long."""
+MAX_HELLO = 4096
+"""Of what is said before anything is proved."""
 MAX_FRAME = 65_536
 CONNECT_SECONDS = 5.0
 _QUOTED = 100
@@ -32,10 +36,41 @@ class WireError(Exception):
     """The other side cannot be reached, refuses, or says what makes no sense."""
 
 
-def sign(key: bytes, nonce: str, attempt: str, purpose: str, command: str) -> str:
-    """The proof that who sends this knows the key."""
-    text = json.dumps([nonce, attempt, purpose, command]).encode()
-    return hmac.new(key, text, hashlib.sha256).hexdigest()
+class ImpostorError(WireError):
+    """Who listens there is not the worker, or the key is not the job's."""
+
+
+class Talk(NamedTuple):
+    """One connection, as both sides know it; no two are alike."""
+
+    attempt: str
+    worker: str
+    asked: str
+    """The launcher's nonce."""
+    answered: str
+    """The door's nonce."""
+
+    def of_door(self, key: bytes) -> str:
+        """The proof that the worker which is meant listens."""
+        return self._sign(key, "door")
+
+    def of_launcher(self, key: bytes, purpose: str, command: str) -> str:
+        """The proof that who asks for this may."""
+        return self._sign(key, "launcher", purpose, command)
+
+    def _sign(self, key: bytes, *words: str) -> str:
+        text = json.dumps([*words, *self]).encode()
+        return hmac.new(key, text, hashlib.sha256).hexdigest()
+
+
+def nonce() -> str:
+    """What nobody has said before."""
+    return secrets.token_hex(16)
+
+
+def same(proof: str, said: str) -> bool:
+    """True when what somebody says is the proof; how long that takes tells nothing."""
+    return hmac.compare_digest(proof.encode(), encoded(said))
 
 
 def pack(message: dict[str, str]) -> bytes:
@@ -113,15 +148,18 @@ def frames(sock: socket.socket) -> Iterator[tuple[bytes, bytes]]:
 
 
 def dial(own: Group, host: str, purpose: str, command: str = "") -> socket.socket:
-    """A connection to a host's door that has been told what is wanted.
+    """A connection to a worker's door that has been told what is wanted.
 
     Raises:
         WireError: with the reason in words.
     """
     sock = _connected(host, own.port)
     try:
-        nonce = _nonce(own, read_line(sock, MAX_LINE, ANSWER_SECONDS))
-        mac = sign(own.key, nonce, own.attempt, purpose, command)
+        sock.settimeout(ANSWER_SECONDS)
+        asked = nonce()
+        sock.sendall(pack({"worker": host, "nonce": asked}))
+        talk = _proven(own, host, asked, read_line(sock, MAX_HELLO, ANSWER_SECONDS))
+        mac = talk.of_launcher(own.key, purpose, command)
         sock.settimeout(ANSWER_SECONDS)
         sock.sendall(pack({"purpose": purpose, "command": command, "mac": mac}))
     except OSError as error:
@@ -133,10 +171,15 @@ def dial(own: Group, host: str, purpose: str, command: str = "") -> socket.socke
     return sock
 
 
-def _nonce(own: Group, challenge: dict[str, str]) -> str:
-    if challenge.get("attempt") != own.attempt:
-        raise WireError(f"it belongs to attempt {plain(challenge.get('attempt', ''))}")
-    return challenge.get("nonce", "")
+def _proven(own: Group, host: str, asked: str, said: dict[str, str]) -> Talk:
+    if said.get("attempt") != own.attempt:
+        raise WireError(f"it belongs to attempt {plain(said.get('attempt', ''))}")
+    if said.get("worker") != host:
+        raise WireError(f"it is {plain(said.get('worker', ''))}")
+    talk = Talk(own.attempt, host, asked, said.get("nonce", ""))
+    if not same(talk.of_door(own.key), said.get("mac", "")):
+        raise ImpostorError("wrong key")
+    return talk
 
 
 def ask(own: Group, host: str, purpose: str) -> None:

@@ -12,7 +12,9 @@ from e2e.harness import Manifest, Namespace, lines
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
-WHO = 'echo "rank $OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE on $(hostname)"'
+# a rank that ends as it starts may be lost: Open MPI 5.0.7 then waits for it for ever (docs/mpi.md)
+LIVES = "sleep 1"
+WHO = f'echo "rank $OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE on $(hostname)"; {LIVES}'
 RANKS = [f"rank {rank} of 6 on m-{pod}" for rank, pod in enumerate(
     ["master", "master", "worker-0", "worker-0", "worker-1", "worker-1"]
 )]  # fmt: skip
@@ -73,7 +75,7 @@ def test_a_worker_that_is_killed_restarts_the_group(lab: Namespace) -> None:
 
 
 def test_the_exit_code_of_a_rank_is_the_jobs(lab: Namespace) -> None:
-    fails = 'if [ "$OMPI_COMM_WORLD_RANK" = 3 ]; then exit 9; fi; sleep 600'
+    fails = f'{LIVES}; if [ "$OMPI_COMM_WORLD_RANK" = 3 ]; then exit 9; fi; sleep 600'
     rules = [{"exitCodes": [9], "action": "Fail"}]
     lab.apply(a_job(fails, failureRules=rules))
     status = lab.wait_for_end("m")

@@ -1,6 +1,7 @@
 """Which variables make a group, for each framework, as golden tables."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,7 +9,9 @@ import pytest
 from builders import DOMAIN, SITE, UID, a_job
 from trainingjobs import frameworks
 from trainingjobs.frameworks.base import Place
+from trainingjobs.model import names
 from trainingjobs.model.spec import Framework
+from trainingjobs.model.status import Status
 from trainingjobs.plan import manifests
 
 MASTER = "mnist-master.mnist.lab.svc.cluster.local"
@@ -165,8 +168,17 @@ def test_mpi_and_horovod_golden(framework: str, size: int, processes: int) -> No
             "WORLD_SIZE": str(size * processes),
             "LOCAL_WORLD_SIZE": str(processes),
             "TRAININGJOB_WORKER_ADDR": "mnist-worker-%d.mnist.lab.svc.cluster.local",
-            "TRAININGJOB_HOSTFILE": "/dev/shm/trainingjob/hostfile",
+            "TRAININGJOB_ADDR": a_place(rank).address(rank),
+            "TRAININGJOB_HOSTFILE": f"{LISTS}/hostfile",
         }
+
+
+LISTS = f"/dev/shm/{names.lists(UID, 1)}"
+
+
+def a_place(rank: int, framework: Framework = Framework.MPI, attempt: int = 1) -> Place:
+    job = a_job(framework=framework, status=Status(attempt=attempt))
+    return Place(job=job, rank=rank, domain=DOMAIN)
 
 
 @pytest.mark.parametrize("framework", [Framework.MPI, Framework.HOROVOD])
@@ -174,10 +186,10 @@ def test_every_launcher_is_told_the_hosts_and_our_ssh(framework: Framework) -> N
     """Open MPI 4 and 5, MPICH and Intel MPI, each by its own names."""
     ssh, hosts, machines = (
         "/run/trainingjob-launch/ssh",
-        "/dev/shm/trainingjob/hostfile",
-        "/dev/shm/trainingjob/machinefile",
+        f"{LISTS}/hostfile",
+        f"{LISTS}/machinefile",
     )
-    assert frameworks.wishes(framework) == {
+    assert frameworks.wishes(a_place(2, framework)) == {
         "OMPI_MCA_orte_default_hostfile": hosts,
         "OMPI_MCA_orte_keep_fqdn_hostnames": "true",
         "OMPI_MCA_plm_rsh_agent": ssh,
@@ -198,6 +210,20 @@ def test_every_launcher_is_told_the_hosts_and_our_ssh(framework: Framework) -> N
         "I_MPI_HYDRA_BOOTSTRAP": "ssh",
         "I_MPI_HYDRA_BOOTSTRAP_EXEC": ssh,
     }
+
+
+def test_no_two_attempts_and_no_two_jobs_share_their_lists() -> None:
+    """Pods of one node may share a memory: the user's own volume at /dev/shm."""
+    job = a_job(framework="MPI")
+    other, again = replace(job, uid="another"), replace(job, status=Status(attempt=2))
+    files = [
+        frameworks.environment(Place(job=it, rank=rank, domain=DOMAIN))["TRAININGJOB_HOSTFILE"]
+        for it in (job, other, again)
+        for rank in (0, 1)
+    ]
+    assert files[::2] == files[1::2], "a launcher tells its daemons where the lists are"
+    assert len(set(files)) == 3
+    assert all(file.startswith("/dev/shm/trainingjob-") for file in files)
 
 
 def test_what_launchers_are_told_is_the_users_to_change_and_the_trainers_alone() -> None:

@@ -17,7 +17,8 @@ from trainingjobs.handlers import reporter
 KEY = b"a key"
 PATIENCE = 20.0
 WORKER = "127.0.0.1%d"
-"""Every address of the loopback is another worker: one door answers for all of them."""
+DOOR = "127.0.0.10"
+"""The first worker, and the only one here."""
 
 
 def free_port() -> int:
@@ -42,7 +43,7 @@ class Pods:
     """A folder that stands for the volume, and what runs from it."""
 
     folder: Path
-    size: int = 3
+    size: int = 2
     port: int = field(default_factory=free_port)
     running: list[subprocess.Popen[str]] = field(default_factory=list)
 
@@ -74,6 +75,7 @@ class Pods:
             attempt="1",
             master="127.0.0.1",
             worker=WORKER,
+            me=DOOR,
             folder=str(self.lists),
             here=str(self.here),
             key=KEY,
@@ -94,6 +96,7 @@ class Pods:
             "MASTER_ADDR": "127.0.0.1",
             "TRAININGJOB_ATTEMPT": "1",
             "TRAININGJOB_WORKER_ADDR": WORKER,
+            "TRAININGJOB_ADDR": DOOR,
             "TRAININGJOB_HOSTFILE": str(self.lists / "hostfile"),
         }
         return own | extra
@@ -101,7 +104,7 @@ class Pods:
     def start(self, program: str, *arguments: str, **extra: str) -> subprocess.Popen[str]:
         """One of the programs."""
         process = subprocess.Popen(
-            [sys.executable, str(self.here / program), *arguments],
+            [sys.executable, "-I", "-S", str(self.here / program), *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

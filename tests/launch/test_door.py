@@ -5,23 +5,31 @@ import signal
 import socket
 import subprocess
 import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from _trainingjob_launch import children, door, visitor, wire
-from launch.given import KEY, PATIENCE, Pods, until
+from _trainingjob_launch import children, door, ssh, strangers, visitor, wire
+from _trainingjob_launch.strangers import Strangers
+from launch.given import DOOR, KEY, PATIENCE, Pods, until
 
 
-def said(sock: socket.socket) -> dict[str, str]:
-    """The challenge."""
-    return wire.read_line(sock, wire.MAX_LINE, PATIENCE)
+def greeted(sock: socket.socket, nonce: str = "a", worker: str = DOOR) -> wire.Talk:
+    """What both sides know after a door has proved itself to somebody."""
+    sock.sendall(wire.pack({"nonce": nonce, "worker": worker}))
+    said = wire.read_line(sock, wire.MAX_HELLO, PATIENCE)
+    talk = wire.Talk(said["attempt"], said["worker"], nonce, said["nonce"])
+    assert wire.same(talk.of_door(KEY), said["mac"])
+    return talk
 
 
-def answered(pods: Pods, line: bytes) -> bytes:
-    """All that comes back for a line of somebody's, after the challenge."""
+def answered(pods: Pods, line: bytes, *, first: bool = False) -> bytes:
+    """All that comes back for a line of somebody's, as the first one or after the greeting."""
     with pods.visit() as sock:
-        said(sock)
+        if not first:
+            greeted(sock)
         sock.sendall(line)
         with sock.makefile("rb") as stream:
             return stream.read()
@@ -64,6 +72,8 @@ def test_the_wrong_key_runs_nothing_and_is_not_told_in_the_log(pods: Pods, tmp_p
     pods.give(b"a guess")
     ran = pods.run("ssh", "127.0.0.10", f"touch {tmp_path}/broken")
     assert (ran.returncode, "wrong key" in ran.stderr) == (255, True)
+    asked = {"purpose": wire.RUN, "command": f"touch {tmp_path}/broken", "mac": "a guess"}
+    assert b"wrong key" in answered(pods, wire.pack(asked))
     assert not (tmp_path / "broken").exists()
     pods.give(KEY)
     assert still_works(pods)
@@ -77,8 +87,7 @@ def test_what_was_sent_once_cannot_be_sent_again(pods: Pods, tmp_path: Path) -> 
     pods.open_door()
     command = f"echo >> {tmp_path}/ran"
     with pods.visit() as sock:
-        challenge = said(sock)
-        mac = wire.sign(KEY, challenge["nonce"], "1", wire.RUN, command)
+        mac = greeted(sock).of_launcher(KEY, wire.RUN, command)
         line = wire.pack({"purpose": wire.RUN, "command": command, "mac": mac})
         sock.sendall(line)
         assert list(wire.frames(sock)) == [(wire.EXIT, b"0")]
@@ -91,16 +100,67 @@ def test_the_signature_covers_what_is_asked_for(pods: Pods, changed: str) -> Non
     pods.open_door()
     with pods.visit() as sock:
         asked = {"purpose": wire.HELLO, "command": ""}
-        mac = wire.sign(KEY, said(sock)["nonce"], "1", *asked.values())
+        mac = greeted(sock).of_launcher(KEY, *asked.values())
         sock.sendall(wire.pack({**asked, "mac": mac, changed: "leave"}))
         assert list(wire.frames(sock)) == [(wire.NO, b"wrong key")]
 
 
 def test_a_pod_of_another_attempt_is_not_commanded(pods: Pods) -> None:
     pods.open_door(TRAININGJOB_ATTEMPT="2")
-    elsewhere = {"TRAININGJOB_HOSTFILE": str(pods.folder / "elsewhere" / "hostfile")}
-    ran = pods.run("ssh", "127.0.0.10", "true", **elsewhere)
-    assert (ran.returncode, "it belongs to attempt 2" in ran.stderr) == (255, True)
+    with pytest.raises(wire.WireError, match="it belongs to attempt 2"):
+        wire.dial(pods.group, DOOR, wire.HELLO)
+
+
+def test_another_worker_is_not_commanded(pods: Pods) -> None:
+    """A name may lead to a pod that is no more, and its address to another."""
+    pods.size = 3
+    pods.open_door()
+    with pytest.raises(wire.WireError, match=r"it is 127\.0\.0\.10"):
+        wire.dial(pods.group, "127.0.0.11", wire.HELLO)
+    assert pods.run("launch", "--", "true", TRAININGJOB_LAUNCH_SECONDS="0.2").returncode == 75
+
+
+class Impostor:
+    """Somebody without the key who listens where a worker should, and what it is told."""
+
+    def __init__(self, pods: Pods, **claims: str) -> None:
+        self.heard: list[dict[str, str]] = []
+        self._claims = {"attempt": "1", "worker": DOOR, "nonce": "b", **claims}
+        self._listener = socket.create_server(("127.0.0.10", pods.port))
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        sock, _ = self._listener.accept()
+        with self._listener, sock:
+            self.heard.append(wire.read_line(sock, wire.MAX_HELLO, PATIENCE))
+            sock.sendall(wire.pack(self._claims))
+            while True:
+                try:
+                    self.heard.append(wire.read_line(sock, wire.MAX_LINE, PATIENCE))
+                except (wire.WireError, OSError):
+                    return
+
+
+@pytest.mark.parametrize("mac", ["", "0" * 64, "é"])
+def test_who_does_not_prove_itself_is_told_no_command(pods: Pods, mac: str) -> None:
+    impostor = Impostor(pods, mac=mac)
+    ran = pods.run("ssh", DOOR, "echo secret")
+    assert (ran.returncode, "wrong key" in ran.stderr) == (255, True)
+    assert "secret" not in str(impostor.heard)
+
+
+def test_a_doors_proof_is_of_no_use_to_another(pods: Pods) -> None:
+    """Neither for another question, nor as the proof of a launcher."""
+    pods.open_door()
+    with pods.visit() as sock:
+        talk = greeted(sock)
+        line = {"purpose": wire.HELLO, "command": "", "mac": talk.of_door(KEY)}
+        sock.sendall(wire.pack(line))
+        assert list(wire.frames(sock)) == [(wire.NO, b"wrong key")]
+    with pods.visit() as sock:
+        other = greeted(sock)
+    assert not wire.same(other._replace(asked="c").of_door(KEY), other.of_door(KEY))
+    assert other.answered != talk.answered
 
 
 @pytest.mark.parametrize(
@@ -121,24 +181,99 @@ def test_a_pod_of_another_attempt_is_not_commanded(pods: Pods) -> None:
 )
 def test_garbage_gets_no_further(pods: Pods, line: bytes) -> None:
     pods.open_door()
-    try:
-        answer = answered(pods, line)
-    except ConnectionError:
-        answer = b""
-    assert answer in {b"", wire.frame(wire.NO, b"wrong key")}
+    for first in (True, False):
+        try:
+            answer = answered(pods, line, first=first)
+        except ConnectionError:
+            answer = b""
+        assert answer in {b"", wire.frame(wire.NO, b"wrong key")} or (first and b"mac" in answer)
     assert still_works(pods)
 
 
-def test_so_many_strangers_at_once_and_no_more(pods: Pods) -> None:
+def test_strangers_that_hold_on_keep_nobody_out(pods: Pods) -> None:
+    """Idle ones made a launcher wait, and its ssh gave up."""
     pods.open_door()
-    strangers = [socket.create_connection(("127.0.0.1", pods.port)) for _ in range(64)]
-    for stranger in strangers:
-        assert said(stranger)["attempt"] == "1"
-    with pods.visit() as late:
-        assert late.recv(1) == b""
+    strangers = [socket.create_connection(("127.0.0.1", pods.port)) for _ in range(200)]
+    for stranger in strangers[::2]:
+        with suppress(OSError):
+            stranger.sendall(b"{")
+    began = time.monotonic()
+    assert still_works(pods)
+    assert time.monotonic() - began < visitor.HANDSHAKE_SECONDS
     for stranger in strangers:
         stranger.close()
-    assert still_works(pods)
+
+
+def test_a_stranger_is_not_waited_for(pods: Pods, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However it drips: all that it says has one time."""
+    monkeypatch.setattr(visitor, "HANDSHAKE_SECONDS", 0.5)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(wire.pack({"nonce": "a", "worker": DOOR}) + b"{")
+        began = time.monotonic()
+        with pytest.raises(wire.WireError):
+            visitor.request(ours, pods.group)
+        assert time.monotonic() - began < 0.9
+
+
+def pair() -> tuple[socket.socket, socket.socket]:
+    """A connection, and what the other side has of it."""
+    ours, theirs = socket.socketpair()
+    theirs.settimeout(0)
+    return ours, theirs
+
+
+def has_gone(theirs: socket.socket) -> bool:
+    try:
+        return theirs.recv(1) == b""
+    except BlockingIOError:
+        return False
+
+
+def test_the_oldest_of_the_greediest_goes_first() -> None:
+    here = Strangers(4)
+    pairs = [pair() for _ in range(6)]
+    for (sock, _), address in zip(pairs, ["a", "b", "b", "c", "d", "d"], strict=True):
+        here.welcome(sock, address)
+    assert [has_gone(theirs) for _, theirs in pairs] == [True, True, False, False, False, False]
+    assert len(here) == 4
+    here.forget(pairs[5][0])
+    assert len(here) == 3
+    for both in pairs:
+        for sock in both:
+            sock.close()
+
+
+@pytest.mark.parametrize(
+    ("address", "place"),
+    [
+        ("10.0.0.1", "10.0.0.1"),
+        ("::ffff:10.0.0.1", "10.0.0.1"),
+        ("2001:db8::1", "2001:db8::/64"),
+        ("2001:db8:0:0:9::2", "2001:db8::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("?", "?"),
+    ],
+)
+def test_who_has_many_addresses_is_one(address: str, place: str) -> None:
+    assert strangers.place(address) == place
+
+
+def test_a_door_listens_to_ipv6_as_well(pods: Pods) -> None:
+    pods.open_door(TRAININGJOB_ADDR="::1")
+    with socket.create_server(("::1", 0), family=socket.AF_INET6):
+        wire.ask(pods.group, "::1", wire.HELLO)
+
+
+def test_a_host_that_is_called_by_its_ipv6_address_is_known(
+    pods: Pods, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However it is written."""
+    own = pods.group._replace(worker="w-%d.a.b", master="m.a.b", me="w-0.a.b")
+    known = {"w-0.a.b": {"2001:db8::5"}, "m.a.b": {"2001:db8::4"}}
+    monkeypatch.setattr(ssh, "_addresses", lambda host: known.get(host, set()))
+    assert ssh._named(own, "2001:DB8:0::5") == "w-0.a.b"  # noqa: SLF001
+    assert ssh._named(own, "2001:db8::6") == ""  # noqa: SLF001
 
 
 def test_a_line_has_so_many_seconds_however_it_drips() -> None:
@@ -297,6 +432,7 @@ def _children(process: subprocess.Popen[str]) -> list[str]:
 
 
 def test_it_lists_the_hosts_for_launchers_of_both_kinds(pods: Pods) -> None:
+    pods.size = 3
     pods.open_door()
     assert (pods.lists / "hostfile").read_text() == (
         "127.0.0.1 slots=2\n127.0.0.10 slots=2\n127.0.0.11 slots=2\n"

@@ -2,10 +2,11 @@
 
 import os
 import socket
+import subprocess
 
 import pytest
 
-from _trainingjob_launch import ssh, wire
+from _trainingjob_launch import group, ssh, wire
 from launch.given import KEY, Pods
 
 
@@ -81,7 +82,17 @@ def test_what_a_program_makes_of_its_variables_is_no_concern_of_ours(
     pods.open_door()
     ran = pods.run("ssh", "127.0.0.10", "echo fine", **mine)
     assert (ran.stdout, ran.stderr) == ("fine\n", "")
-    assert KEY not in (pods.lists / "group.json").read_bytes()
+    assert KEY not in (pods.lists / "127.json").read_bytes()
+
+
+def test_pods_that_share_a_memory_find_their_own(pods: Pods) -> None:
+    """Two instances of one node, where the user's own volume of the node is at /dev/shm."""
+    for number in (0, 1):
+        group.write(pods.group._replace(me=f"w-{number}.a.b", port=29500 + number))
+    for number in (0, 1):
+        mine = pods.environment(TRAININGJOB_ADDR=f"w-{number}.a.b")
+        assert group.recalled(mine, str(pods.here)).port == 29500 + number
+    assert not list(pods.lists.glob("*.*.*")), "nothing is left of the writing"
 
 
 def test_a_name_that_can_be_none_does_not_resolve(
@@ -127,14 +138,21 @@ def test_the_path_has_the_programs_that_others_look_for(pods: Pods) -> None:
 def test_modules_of_the_users_do_not_stand_before_those_that_we_need(pods: Pods) -> None:
     mine = pods.folder / "mine"
     mine.mkdir()
-    for name in ("hmac", "secrets", "ipaddress"):
-        (mine / f"{name}.py").write_text("raise SystemExit('not this one')\n")
+    for name in ("hmac", "secrets", "ipaddress", "sitecustomize", "usercustomize"):
+        (mine / f"{name}.py").write_text("print('not this one')\nraise SystemExit(1)\n")
     pods.open_door(PYTHONPATH=str(mine))
-    ran = pods.run("ssh", "127.0.0.10", "echo $PYTHONPATH", PYTHONPATH=str(mine))
+    path = os.pathsep.join([str(pods.here / "bin"), os.environ["PATH"]])
+    ran = subprocess.run(
+        ["ssh", "127.0.0.10", "echo $PYTHONPATH"],
+        env={**pods.environment(), "PYTHONPATH": str(mine), "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (ran.stdout, ran.stderr) == (f"{mine}\n", "")
 
 
-@pytest.mark.parametrize("attempt", ["2\x1b[2J\n3", "2" * 5000])
+@pytest.mark.parametrize("attempt", ["2\x1b[2J\n3", "2" * 2000])
 def test_what_a_stranger_says_is_quoted_in_part(pods: Pods, attempt: str) -> None:
     pods.open_door(TRAININGJOB_ATTEMPT=attempt)
     with pytest.raises(wire.WireError, match="it belongs to attempt 2") as error:

@@ -38,14 +38,14 @@ def spec_of(rank: int, wanted: dict[str, Any] | None = None, **spec: Any) -> Man
 
 def test_the_masters_command_runs_as_it_stands_once_the_workers_are_there() -> None:
     main = spec_of(0)["containers"][0]
-    assert main["command"] == ["python3", f"{FOLDER}/launch", "--", *COMMAND]
+    assert main["command"] == ["python3", "-I", "-S", f"{FOLDER}/launch", "--", *COMMAND]
     assert main["args"] == ["--epochs", "2"]
 
 
 @pytest.mark.parametrize("rank", [1, 2])
 def test_a_workers_command_is_the_door(rank: int) -> None:
     main = spec_of(rank)["containers"][0]
-    assert main["command"] == ["python3", f"{FOLDER}/door"]
+    assert main["command"] == ["python3", "-I", "-S", f"{FOLDER}/door"]
     assert "args" not in main
 
 

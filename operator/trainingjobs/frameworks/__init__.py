@@ -18,8 +18,8 @@ _ENVIRONMENTS: Mapping[Framework, Callable[[Place], Environment]] = MappingProxy
         Framework.NONE: plain.environment,
     }
 )
-_WISHES: Mapping[Framework, Mapping[str, str]] = MappingProxyType(
-    {Framework.MPI: mpi.WISHES, Framework.HOROVOD: horovod.WISHES}
+_WISHES: Mapping[Framework, Callable[[Place], Environment]] = MappingProxyType(
+    {Framework.MPI: mpi.wishes, Framework.HOROVOD: horovod.wishes}
 )
 
 
@@ -28,9 +28,10 @@ def launched(framework: Framework) -> bool:
     return framework in {Framework.MPI, Framework.HOROVOD}
 
 
-def wishes(framework: Framework) -> Mapping[str, str]:
+def wishes(place: Place) -> Environment:
     """What the training container gets besides, unless its template says otherwise."""
-    return _WISHES.get(framework, {})
+    wanted = _WISHES.get(place.job.spec.framework)
+    return {} if wanted is None else wanted(place)
 
 
 def environment(place: Place) -> Environment:

@@ -9,9 +9,12 @@ Source: horovod.runner.launch.
 from trainingjobs.frameworks import mpi
 from trainingjobs.frameworks.base import Environment, Place
 
-WISHES = mpi.WISHES
+
+def wishes(place: Place) -> Environment:
+    """The launchers' own options: what a template says of them wins."""
+    return mpi.wishes(place)
 
 
 def environment(place: Place) -> Environment:
-    """Variables of one instance; the same for all of them."""
+    """Variables of one instance; all but its own name are the same for all of them."""
     return mpi.environment(place)

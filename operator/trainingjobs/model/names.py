@@ -62,6 +62,12 @@ def launch_key(job_name: str, job_uid: str) -> str:
     return f"{base(job_name)}-launch-key-{own[:_HASH_DIGITS]}"
 
 
+def lists(job_uid: str, attempt: int) -> str:
+    """Name of the folder with the lists of an attempt's hosts, in a memory that pods may share."""
+    own = hashlib.sha256(job_uid.encode()).hexdigest()
+    return f"trainingjob-{own[:_HASH_DIGITS]}-{attempt}"
+
+
 def stacks(job_name: str, attempt: int) -> str:
     """Name of the ConfigMap with the stacks of an attempt that stalled."""
     return f"{base(job_name)}-stacks-{attempt}"

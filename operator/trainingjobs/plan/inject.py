@@ -91,7 +91,7 @@ def with_environment(container: Manifest, values: Mapping[str, str]) -> Manifest
 
 def _asked(place: Place) -> dict[str, str]:
     """What the framework's tools would be told, and what a user would want."""
-    return {**frameworks.wishes(place.job.spec.framework), **_wishes(place)}
+    return {**frameworks.wishes(place), **_wishes(place)}
 
 
 def _wishes(place: Place) -> dict[str, str]:

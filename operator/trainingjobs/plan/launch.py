@@ -19,6 +19,8 @@ from trainingjobs.model.status import Failure
 
 VOLUME = "trainingjob-launch"
 KEY = "key"
+_PYTHON = ("python3", "-I", "-S")
+"""Without modules or variables of the user's."""
 _PROGRAM = 0o555
 _READABLE = 0o444
 """Whatever user the container runs as: all that runs in it is the job's own."""
@@ -112,10 +114,10 @@ def _programmed(container: Manifest, rank: int) -> Manifest:
     mounted = {**container, "volumeMounts": [*(container.get("volumeMounts") or []), mount]}
     if rank == names.MASTER_RANK:
         own = container.get("command")
-        whole = ["python3", f"{FOLDER}/launch", "--", *own] if isinstance(own, list) else own
+        whole = [*_PYTHON, f"{FOLDER}/launch", "--", *own] if isinstance(own, list) else own
         return {**mounted, "command": whole}
     kept = {name: value for name, value in mounted.items() if name not in _OF_THE_COMMAND}
-    return {**kept, **_at_the_end(container), "command": ["python3", f"{FOLDER}/door"]}
+    return {**kept, **_at_the_end(container), "command": [*_PYTHON, f"{FOLDER}/door"]}
 
 
 def _at_the_end(container: Manifest) -> Manifest:
