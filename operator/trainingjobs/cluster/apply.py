@@ -27,6 +27,8 @@ _DRY = {"dryRun": "All", "fieldValidation": "Strict", **_OWN}
 
 _UNSEEN = {"ConfigMap", "Secret"}
 """Kinds that are made and never watched."""
+_UNREAD = {"Secret"}
+"""Kinds of which one that exists is the job's: its name has the uid, and to read it is no right."""
 
 
 class Applier:
@@ -155,10 +157,8 @@ class Applier:
                     "POST", path, query=_DRY if dry else _OWN, body=manifest
                 )
         except ApiError as error:
-            if errors.exists(error) and manifest["kind"] == "Secret":
-                return None  # its name has the job's uid, and the right to read it is not wanted
             if errors.exists(error):
-                return await self._meet(job, manifest)
+                return None if manifest["kind"] in _UNREAD else await self._meet(job, manifest)
             return errors.problem(name, error)
         if not dry and manifest["kind"] not in _UNSEEN:
             self._store.put({**made, **_what(manifest)})

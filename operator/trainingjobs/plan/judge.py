@@ -96,7 +96,7 @@ def _slow_start(case: Case) -> Verdict | None:
 def _what(case: Case) -> str:
     """What they have not done in time: they may have run before, out of each other's reach."""
     last = case.job.status.attempts[-1:]
-    return "reached each other" if [it.reason for it in last] == [moves.UNREACHABLE] else "ran"
+    return "reached each other" if any(it.reason in moves.APART for it in last) else "ran"
 
 
 def _why_not(case: Case) -> str:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.observed import PodSeen
 from trainingjobs.status import rollcall
-from trainingjobs.status.moves import PLANNED, UNREACHABLE
+from trainingjobs.status.moves import APART, PLANNED
 
 FIRST_BACKOFF = timedelta(seconds=10)
 LONGEST_BACKOFF = timedelta(minutes=5)
@@ -88,7 +88,7 @@ def _short_attempts(job: TrainingJob, now: datetime, reason: str) -> int:
     ]
     count = 0
     for start, end, why in spans:
-        if why != UNREACHABLE and start is not None and end - start >= LONG_RUN:
+        if why not in APART and start is not None and end - start >= LONG_RUN:
             break
         count += 1
     return count

@@ -21,6 +21,8 @@ NO_ROOM = "PlacementTimeout"
 UNREACHABLE = "WorkersUnreachable"
 NO_START = frozenset({NO_ROOM, SHRUNK})
 """Ends of an attempt that found no room: the next one goes on with the same start."""
+APART = frozenset({UNREACHABLE})
+"""Ends of an attempt whose pods ran and never met: that was no run, and its start goes on."""
 PLANNED = frozenset({SUSPENDED, SCALED, SHRUNK, CHANGED})
 """Ends of an attempt that are no failure."""
 
@@ -122,9 +124,8 @@ def _next_attempt(job: TrainingJob, verdict: Verdict, now: datetime) -> dict[str
 
 
 def _starting_since(status: Status, verdict: Verdict) -> datetime | None:
-    """Pods that wait for each other in vain run, and have not started either."""
     unstarted = verdict.reason in NO_START and status.running_time is None
-    goes_on = unstarted or verdict.reason == UNREACHABLE
+    goes_on = unstarted or verdict.reason in APART
     return (status.starting_since or status.attempt_start_time) if goes_on else None
 
 
