@@ -4,6 +4,7 @@
 user's own (`CLUSTER=current`) images are not loaded: the chart's own values say which.
 """
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -22,6 +23,8 @@ def install() -> None:
     chosen = image_values() if ours else []
     if ours:
         shell.answer("kubectl", "apply", "-f", "localcluster/namespace.yaml")
+        # a machine of two cores has better uses for a standby, unless it is told so
+        chosen += ["--set", f"replicaCount={os.environ.get('REPLICAS') or 1}"]
     progress.say(f"installing {RELEASE} with Helm")
     arguments = ["--namespace", NAMESPACE, "--create-namespace", "--wait", "--timeout", WAIT]
     # the definition may be there already, by `kubectl apply -f crds/` for `make run`

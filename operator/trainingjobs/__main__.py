@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import uvloop
 
 from trainingjobs import __version__
-from trainingjobs.handlers import logs, process, program
+from trainingjobs.handlers import logs, process, start
 from trainingjobs.settings import Settings, from_environment
 
 _BAD_USE = 2
@@ -59,7 +59,7 @@ def _run(settings: Settings) -> int:
     logs.set_up(settings.log_level, settings.log_format)
     process.collect_seldom()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(program.run(settings))
+        return runner.run(start.run(settings))
 
 
 if __name__ == "__main__":

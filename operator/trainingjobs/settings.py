@@ -23,6 +23,8 @@ class Settings:
     """Reports per second that all pods together are asked for."""
     api_tokens: bool = False
     """Tell the whole status to tokens for the API server as well: they travel in plain HTTP."""
+    lease: str = ""
+    """The Lease that the leader holds, as `NAMESPACE/NAME`; none: this operator is alone."""
     log_level: str = "INFO"
     log_format: str = "json"
 
@@ -31,7 +33,7 @@ def from_environment(environ: Mapping[str, str]) -> Settings:
     """The settings in variables that start with `TRAININGJOBS_`.
 
     Raises:
-        ValueError: when a number is none, with the variable's name.
+        ValueError: when a number or a place is none, with the variable's name.
     """
     default = Settings()
     return Settings(
@@ -46,9 +48,17 @@ def from_environment(environ: Mapping[str, str]) -> Settings:
         report_port=int(_number(environ, "TRAININGJOBS_REPORT_PORT", default.report_port)),
         report_rate=_number(environ, "TRAININGJOBS_REPORT_RATE", default.report_rate),
         api_tokens=environ.get("TRAININGJOBS_API_TOKENS", "").strip().lower() == "true",
+        lease=_place(environ, "TRAININGJOBS_LEASE"),
         log_level=environ.get("TRAININGJOBS_LOG_LEVEL", default.log_level).upper(),
         log_format=environ.get("TRAININGJOBS_LOG_FORMAT", default.log_format),
     )
+
+
+def _place(environ: Mapping[str, str], name: str) -> str:
+    text = environ.get(name, "").strip()
+    if text and not all(text.partition("/")):
+        raise ValueError(f"{name} is {text!r}: it must be a namespace and a name, such as a/b")
+    return text
 
 
 def _number(environ: Mapping[str, str], name: str, default: float) -> float:

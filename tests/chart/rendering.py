@@ -73,6 +73,7 @@ EVERYTHING: Values = {
         "egress": [{"ports": [{"protocol": "TCP", "port": 6443}]}],
     },
     "podDisruptionBudget": {"enabled": True, "maxUnavailable": 0},
+    "replicaCount": 3,
 }
 ALL_VALUES = {"defaults": DEFAULTS, "namespaced": NAMESPACED, "everything": EVERYTHING}
 

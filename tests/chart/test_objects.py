@@ -38,6 +38,9 @@ SELECTOR = {
 }
 
 
+LEADER = "trainingjob.dev/leader"
+
+
 def deployment(manifests: list[Manifest]) -> Manifest:
     return of_kind(manifests, "Deployment")[0]
 
@@ -62,16 +65,23 @@ def test_lint_finds_nothing(helm: Helm, values: Values) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-ALWAYS = {"ServiceAccount": 1, "CustomResourceDefinition": 1, "Deployment": 1, "Service": 1}
+ALWAYS = {
+    "ServiceAccount": 1,
+    "CustomResourceDefinition": 1,
+    "Deployment": 1,
+    "Service": 1,
+    "PodDisruptionBudget": 1,
+    "Role": 1,
+    "RoleBinding": 1,
+}
 CLUSTER_WIDE = {"ClusterRole": 4, "ClusterRoleBinding": 2}
-ONE_PER_NAMESPACE = {"Role": 2, "RoleBinding": 2, "ClusterRole": 1, "ClusterRoleBinding": 1}
+ONE_PER_NAMESPACE = {"Role": 3, "RoleBinding": 3, "ClusterRole": 1, "ClusterRoleBinding": 1}
 OPTIONS = {
     "Service": 2,
     "ServiceMonitor": 1,
     "PrometheusRule": 1,
     "ConfigMap": 1,
     "NetworkPolicy": 1,
-    "PodDisruptionBudget": 1,
 }
 
 
@@ -144,6 +154,8 @@ def test_selectors_never_change(helm: Helm) -> None:
     found = [spec["selector"] for spec in specs if "selector" in spec]
     found += [spec["podSelector"] for spec in specs if "podSelector" in spec]
     assert len(found) == 7  # Deployment, two Services, monitor, NetworkPolicy, budget, test
+    (reports,) = [selector for selector in found if LEADER in selector]
+    assert reports.pop(LEADER) == "true"
     assert all(selector.get("matchLabels", selector) == SELECTOR for selector in found)
     labels = deployment(helm.render(values))["spec"]["template"]["metadata"]["labels"]
     assert labels.items() >= SELECTOR.items()
@@ -185,10 +197,35 @@ def test_only_the_operator_gets_a_token(helm: Helm, values: Values) -> None:
     )
 
 
-def test_there_is_never_a_second_operator(helm: Helm) -> None:
+def test_a_successor_is_ready_before_anybody_stops(helm: Helm) -> None:
     spec = deployment(helm.render())["spec"]
-    assert spec["replicas"] == 1
-    assert spec["strategy"] == {"type": "Recreate"}
+    assert spec["replicas"] == 2
+    assert spec["strategy"] == {
+        "type": "RollingUpdate",
+        "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0},
+    }
+    (budget,) = of_kind(helm.render(), "PodDisruptionBudget")
+    assert budget["spec"]["maxUnavailable"] == 1
+    assert deployment(helm.render({"replicaCount": 1}))["spec"]["replicas"] == 1
+
+
+def test_replicas_prefer_different_nodes_unless_told(helm: Helm) -> None:
+    affinity = deployment(helm.render())["spec"]["template"]["spec"]["affinity"]
+    ((term,),) = [it.values() for it in affinity.values()]
+    assert term[0]["podAffinityTerm"] == {
+        "topologyKey": "kubernetes.io/hostname",
+        "labelSelector": {"matchLabels": SELECTOR},
+    }
+
+
+def test_all_replicas_stand_for_the_lease_that_their_role_names(helm: Helm) -> None:
+    manifests = helm.render(NAMESPACED, release="mine")
+    (own,) = [it for it in of_kind(manifests, "Role") if it["metadata"]["namespace"] == NAMESPACE]
+    (named,) = [rule["resourceNames"] for rule in own["rules"] if "resourceNames" in rule]
+    (container,) = deployment(manifests)["spec"]["template"]["spec"]["containers"]
+    env = {item["name"]: item for item in container["env"]}
+    assert env["TRAININGJOBS_LEASE"]["value"] == f"{NAMESPACE}/{named[0]}"
+    assert env["POD_NAME"]["valueFrom"] == {"fieldRef": {"fieldPath": "metadata.name"}}
 
 
 def test_the_kubelet_is_more_patient_than_the_operator_itself(helm: Helm) -> None:
@@ -238,7 +275,8 @@ OFF: Values = {"rollCall": {"enabled": False}}
 
 
 def test_the_defaults_are_those_of_the_operator(helm: Helm) -> None:
-    assert settings.from_environment(environment(helm, OFF)) == settings.Settings()
+    alone = settings.Settings(lease=f"{NAMESPACE}/{NAME}")
+    assert settings.from_environment(environment(helm, OFF)) == alone
 
 
 def test_pods_report_to_the_service_that_is_there(helm: Helm) -> None:
@@ -286,6 +324,7 @@ def test_every_setting_has_a_value(helm: Helm) -> None:
         report_port=9081,
         report_rate=50.5,
         api_tokens=True,
+        lease=f"{NAMESPACE}/tj-operator",
         log_level="DEBUG",
         log_format="text",
     )

@@ -3,13 +3,14 @@
 import pytest
 
 from chart.rendering import ALL_VALUES, NAMESPACE, NAMESPACED, Helm, Values, of_kind, permissions
-from trainingjobs.cluster.rbac import REVIEWS, RULES
+from trainingjobs.cluster.rbac import LEADING, REVIEWS, RULES
 
 pytestmark = pytest.mark.integration
 
 JOBS = "trainingjob.dev"
 OPERATOR = {(rule.group, rule.resource, verb) for rule in RULES for verb in rule.verbs}
 ASKING = {(rule.group, rule.resource, verb) for rule in REVIEWS for verb in rule.verbs}
+LEAD = {(rule.group, rule.resource, verb) for rule in LEADING for verb in rule.verbs}
 QUIET = {"rbac": {"aggregate": False}, "rollCall": {"enabled": False}}
 CLUSTER_WIDE = ("ClusterRole", "ClusterRoleBinding")
 
@@ -20,8 +21,20 @@ def test_nothing_is_a_wildcard(helm: Helm, values: Values) -> None:
     assert roles
     assert not [rule for rule in permissions(roles) if any("*" in part for part in rule)]
     assert all(
-        set(rule) == {"apiGroups", "resources", "verbs"} for role in roles for rule in role["rules"]
+        set(rule) - {"resourceNames"} == {"apiGroups", "resources", "verbs"}
+        for role in roles
+        for rule in role["rules"]
     )
+
+
+def test_who_leads_is_settled_where_the_operator_runs(helm: Helm) -> None:
+    manifests = helm.render({})
+    (role,), (binding,) = of_kind(manifests, "Role"), of_kind(manifests, "RoleBinding")
+    assert role["metadata"]["namespace"] == binding["metadata"]["namespace"] == NAMESPACE
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    assert permissions([role]) == LEAD
+    quiet = permissions(of_kind(helm.render(QUIET), "Role"))
+    assert quiet == {it for it in LEAD if it[1] == "leases"}
 
 
 def test_the_operator_may_do_exactly_this_in_the_cluster(helm: Helm) -> None:
@@ -54,7 +67,10 @@ def test_the_roll_call_may_ask_who_somebody_is(helm: Helm, values: Values) -> No
 
 def test_namespaced_mode_allows_the_same_in_each_namespace_alone(helm: Helm) -> None:
     manifests = helm.render(NAMESPACED)
-    roles, bindings = of_kind(manifests, "Role"), of_kind(manifests, "RoleBinding")
+    roles, bindings = (
+        [it for it in of_kind(manifests, kind) if it["metadata"]["namespace"] != NAMESPACE]
+        for kind in ("Role", "RoleBinding")
+    )
     assert [role["metadata"]["namespace"] for role in roles] == NAMESPACED["namespaces"]
     assert [binding["metadata"]["namespace"] for binding in bindings] == NAMESPACED["namespaces"]
     assert all(permissions([role]) == OPERATOR for role in roles)

@@ -12,7 +12,7 @@ from aiohttp.test_utils import TestServer
 
 from trainingjobs.cluster.api import Api
 from trainingjobs.cluster.connection import TOKEN_SECONDS, Connection, TokenFile
-from trainingjobs.cluster.errors import ApiError
+from trainingjobs.cluster.errors import ApiError, NotLeadingError
 from trainingjobs.cluster.paths import target
 
 PODS = "/api/v1/namespaces/lab/pods"
@@ -238,3 +238,24 @@ async def test_a_list_that_took_too_long_starts_again_in_one_piece(server: Serve
 )
 def test_what_a_path_counts_as(path: str, resource: str, named: bool) -> None:
     assert target(path) == (resource, named)
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+async def test_who_may_not_write_sends_nothing(server: Server, method: str) -> None:
+    async with server.api() as api:
+        api.may_write = lambda: False
+        assert await api.request("GET", PODS) == {}
+        with pytest.raises(NotLeadingError):
+            await api.request(method, PODS, body={})
+    assert [asked[0] for asked in server.asked] == ["GET"]
+
+
+async def test_who_loses_the_lead_while_it_waits_for_a_connection_sends_nothing(
+    server: Server,
+) -> None:
+    answers = iter([True])
+    async with server.api() as api:
+        api.may_write = lambda: next(answers, False)
+        with pytest.raises(NotLeadingError):
+            await api.request("POST", PODS, body={"kind": "Pod"})
+    assert not server.asked

@@ -31,7 +31,8 @@ class Front:
         self.store = Store(lambda: NOW)
         self.health = Health(lambda: 0.0)
         self.metrics = Metrics(self.store)
-        self.probes = Probes(self.health, self.metrics, Limits(connections=16, chance=0))
+        limits = Limits(connections=16, chance=0)
+        self.probes = Probes(self.health, self.metrics, lambda: "operator-0", limits)
         self.port = 0
 
     async def get(self, path: str) -> tuple[int, str]:

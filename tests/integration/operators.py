@@ -22,7 +22,7 @@ import yaml
 from kubernetes import client, config
 
 from integration.server import ApiServer
-from trainingjobs.cluster.rbac import REVIEWS, RULES, Rule
+from trainingjobs.cluster.rbac import LEADING, REVIEWS, RULES, Rule
 
 Body = dict[str, Any]
 Found = TypeVar("Found")
@@ -53,6 +53,10 @@ class Operator:
     namespace: str
     folder: Path
     roll_call: bool = False
+    lease: str = ""
+    pod: str = "operator"
+    """What it calls itself: in the Lease, and to the API server."""
+    program: tuple[str, ...] = ("-m", "trainingjobs")
     port: int = 0
     report_port: int = 0
     process: subprocess.Popen[bytes] | None = None
@@ -61,13 +65,15 @@ class Operator:
     def start(self) -> None:
         """Start it and wait until it has listed all jobs."""
         self.port = free_port()
-        command = [sys.executable, "-m", "trainingjobs", "run"]
+        command = [sys.executable, *self.program, "run"]
         command += ["--namespace", self.namespace, "--port", str(self.port)]
         environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(self.folder),
             "PYTHONPATH": str(Path(__file__).parents[2] / "operator"),
             "KUBECONFIG": str(self.folder / "kubeconfig"),
+            "POD_NAME": self.pod,
+            "TRAININGJOBS_LEASE": self.lease,
         }
         if self.roll_call:
             self.report_port = free_port()
@@ -99,6 +105,15 @@ class Operator:
                 f"http://127.0.0.1:{self.port}/readyz", timeout=2
             ) as answer:
                 return bool(answer.status == 200)
+        except OSError:
+            return False
+
+    def leads(self) -> bool:
+        """True when it says that it leads."""
+        try:
+            url = f"http://127.0.0.1:{self.port}/leader"
+            with urllib.request.urlopen(url, timeout=2) as answer:
+                return bool(json.load(answer)["leads"])
         except OSError:
             return False
 
@@ -152,10 +167,7 @@ def operator(
 ) -> Iterator[Operator]:
     """A running operator in a new namespace."""
     _admit(server, namespace)
-    token = server.kubectl("create", "token", "operator", "-n", namespace).stdout.strip()
-    access = yaml.safe_load(server.kubeconfig.read_text())
-    access["users"][0]["user"] = {"token": token}
-    (folder / "kubeconfig").write_text(yaml.safe_dump(access))
+    enter(server, namespace, folder)
     process = Operator(server, namespace, folder, roll_call)
     try:
         process.start()
@@ -163,6 +175,43 @@ def operator(
     finally:
         if process.process is not None:
             process.stop(signal.SIGKILL)
+
+
+@contextmanager
+def replicas(
+    server: ApiServer, namespace: str, folder: Path, *, url: str = ""
+) -> Iterator[dict[str, Operator]]:
+    """Two operators of one namespace; the first leads, and can stand still; a URL is their way."""
+    _admit(server, namespace)
+    leader = _permission({"name": "operator-leader", "namespace": namespace}, "Role", LEADING)
+    done = server.kubectl("apply", "-f", "-", input=yaml.safe_dump_all(leader))
+    assert done.returncode == 0, done.stderr
+    pair = {}
+    try:
+        for name in ("one", "two"):
+            home = folder / name
+            home.mkdir()
+            enter(server, namespace, home, url)
+            lease = f"{namespace}/operator"
+            pair[name] = Operator(server, namespace, home, lease=lease, pod=name)
+            if name == "one":
+                pair[name].program = (str(Path(__file__).with_name("stands_still.py")),)
+            pair[name].start()
+            eventually(lambda: any(it.leads() for it in pair.values()))
+        yield pair
+    finally:
+        for process in pair.values():
+            if process.process is not None:
+                process.stop(signal.SIGKILL)
+
+
+def enter(server: ApiServer, namespace: str, folder: Path, url: str = "") -> None:
+    """Give an operator what it enters the server with."""
+    token = server.kubectl("create", "token", "operator", "-n", namespace).stdout.strip()
+    access = yaml.safe_load(server.kubeconfig.read_text())
+    access["users"][0]["user"] = {"token": token}
+    access["clusters"][0]["cluster"]["server"] = url or server.url
+    (folder / "kubeconfig").write_text(yaml.safe_dump(access))
 
 
 class Served:

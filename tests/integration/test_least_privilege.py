@@ -24,7 +24,7 @@ import yaml
 from chart import rendering
 from integration.operators import free_port
 from integration.server import ApiServer
-from trainingjobs.cluster.rbac import REVIEWS, RULES
+from trainingjobs.cluster.rbac import LEADING, REVIEWS, RULES
 
 pytestmark = pytest.mark.integration
 
@@ -78,7 +78,8 @@ FOREIGN: dict[str, dict[str, Any]] = {
 }
 """What somebody else has made under the names of the job's own."""
 MESSAGE = "-ojsonpath={.status.message}"
-ALLOWED = {(it.group, it.resource, verb) for it in (*RULES, *REVIEWS) for verb in it.verbs}
+GRANTED = (*RULES, *REVIEWS, *LEADING)
+ALLOWED = {(it.group, it.resource, verb) for it in GRANTED for verb in it.verbs}
 RBAC = ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
 ELSEWHERE = {
     # this server has none; test_gang.py shows that each of their verbs is used
@@ -140,6 +141,8 @@ def running(apiserver: ApiServer, tmp_path: Path) -> Iterator[Running]:
                 "KUBECONFIG": str(kubeconfig(apiserver, token, tmp_path)),
                 "TRAININGJOBS_REPORT_URL": "http://nobody.test/api/v1/reports",
                 "TRAININGJOBS_REPORT_PORT": str(port),
+                "TRAININGJOBS_LEASE": f"{rendering.NAMESPACE}/{ACCOUNT}",
+                "POD_NAME": RELEASE,
             },
             stdout=output,
             stderr=subprocess.STDOUT,

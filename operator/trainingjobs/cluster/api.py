@@ -13,9 +13,9 @@ from typing import Any, Self
 import aiohttp
 
 from trainingjobs import __version__
-from trainingjobs.cluster import paths
+from trainingjobs.cluster import fence, paths
 from trainingjobs.cluster.connection import Connection
-from trainingjobs.cluster.errors import ApiError, gone, refusal
+from trainingjobs.cluster.errors import ApiError, NotLeadingError, gone, refusal
 
 MERGE_PATCH = "application/merge-patch+json"
 PAGE = 200
@@ -36,7 +36,12 @@ class Api:
     """One API server and a bounded pool of connections to it."""
 
     def __init__(
-        self, connection: Connection, *, connections: int = 64, timeout: float = 30.0
+        self,
+        connection: Connection,
+        *,
+        connections: int = 64,
+        timeout: float = 30.0,
+        instance: str = "",
     ) -> None:
         self._connection = connection
         self._seconds = timeout
@@ -45,9 +50,11 @@ class Api:
             timeout=aiohttp.ClientTimeout(total=timeout, sock_connect=10.0),
             headers={
                 "Accept": "application/json",
-                "User-Agent": f"trainingjob-operator/{__version__}",
+                "User-Agent": f"trainingjob-operator/{__version__} {instance}".rstrip(),
             },
         )
+        self.may_write: Callable[[], bool] = lambda: True
+        """Asked before each request that is not a GET, and once more as its body is sent."""
         self.on_answer: OnAnswer = lambda _verb, _resource, _code: None
         """Told the verb, resource and status code of each answer; 0 where there was none."""
 
@@ -76,6 +83,7 @@ class Api:
 
         Raises:
             ApiError: when the API server refuses or cannot be reached.
+            NotLeadingError: when it would write, and this operator may not.
         """
         for left in reversed(range(_TRIES)):
             try:
@@ -115,7 +123,10 @@ class Api:
     async def _once(
         self, method: str, path: str, query: Mapping[str, str], body: Json | None
     ) -> Json:
-        data = None if body is None else json.dumps(body, separators=(",", ":")).encode()
+        writes = method != "GET"
+        if writes and not self.may_write():
+            raise NotLeadingError
+        data = None if body is None else fence.Body(_encoded(body), self.may_write)
         kind = MERGE_PATCH if method == "PATCH" else "application/json"
         code = UNREACHABLE
         try:
@@ -135,6 +146,8 @@ class Api:
                 answer: Json = json.loads(raw)
                 return answer
         except (aiohttp.ClientError, OSError, ValueError) as error:
+            if writes and not self.may_write():
+                raise NotLeadingError from error
             raise ApiError(UNREACHABLE, "Unreachable", self._words(error)) from error
         finally:
             self.on_answer(_verb(method, path), paths.target(path).resource, code)
@@ -143,6 +156,10 @@ class Api:
         if isinstance(error, TimeoutError) and not str(error):
             return f"no answer within {self._seconds:g} s"
         return f"{type(error).__name__}: {error}".rstrip(": ")
+
+
+def _encoded(body: Json) -> bytes:
+    return json.dumps(body, separators=(",", ":")).encode()
 
 
 def _verb(method: str, path: str) -> str:

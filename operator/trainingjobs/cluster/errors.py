@@ -45,6 +45,13 @@ class ApiError(Exception):
         self.retry_after = retry_after
 
 
+class NotLeadingError(Exception):
+    """A write that was not sent."""
+
+    def __init__(self) -> None:
+        super().__init__("not sent: another replica may lead by now")
+
+
 def refusal(status: int, raw: bytes, retry_after: str | None) -> ApiError:
     """The error in an answer; a proxy's answer need not be a Kubernetes Status."""
     answer: Any = None

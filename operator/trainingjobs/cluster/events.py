@@ -50,6 +50,10 @@ class Recorder:
             except (ApiError, TimeoutError) as error:
                 _LOG.warning("event %s could not be posted: %s", notice.reason, error)
 
+    def forget_counts(self) -> None:
+        """Somebody else may have counted on."""
+        self._counts.clear()
+
     async def _post(self, event: dict[str, Any]) -> None:
         name = event["metadata"]["name"]
         if name in self._counts and await self._count(event, self._counts[name] + 1):

@@ -8,6 +8,7 @@ from trainingjobs.model.gang import Gang
 
 JOBS_ROOT = f"/apis/{labels.GROUP}/{labels.VERSION}"
 CORE_ROOT = "/api/v1"
+_LEASES_ROOT = "/apis/coordination.k8s.io/v1"
 TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"  # noqa: S105  a URL
 ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
@@ -57,6 +58,11 @@ def secrets(namespace: str) -> str:
 def events(namespace: str) -> str:
     """The events of a namespace."""
     return _namespaced(CORE_ROOT, namespace, "events")
+
+
+def leases(namespace: str) -> str:
+    """The Leases of a namespace."""
+    return _namespaced(_LEASES_ROOT, namespace, "leases")
 
 
 def api(gang_of: Gang) -> str:

@@ -45,4 +45,9 @@ REVIEWS: tuple[Rule, ...] = (
     Rule("authorization.k8s.io", "subjectaccessreviews", ("create",)),
 )
 """What the roll call's service needs besides: in the whole cluster, as neither has a namespace."""
+LEADING: tuple[Rule, ...] = (
+    Rule("coordination.k8s.io", "leases", ("get", "create", "update")),
+    Rule("", "pods", ("patch",)),
+)
+"""What replicas need besides, where they run: the Lease, and the label of their own pods."""
 REVIEWED = frozenset(rule.resource for rule in REVIEWS)

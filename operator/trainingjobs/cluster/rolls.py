@@ -102,6 +102,11 @@ class Rolls:
         for entry in sheet:
             self._voices.drop(_voice(job_uid, entry))
 
+    def forget_all(self) -> None:
+        """Whoever leads next hears them; what is heard here later is of a new time."""
+        for job_uid in list(self._sheets):
+            self.forget(job_uid)
+
     def _sheet(self, caller: Caller) -> Sheet:
         sheet = self._sheets.get(caller.job_uid)
         if sheet is None or sheet.attempt != caller.attempt:

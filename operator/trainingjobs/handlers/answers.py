@@ -15,7 +15,7 @@ from typing import Any
 from aiohttp import web
 from pydantic import ValidationError
 
-from trainingjobs.cluster.errors import ApiError
+from trainingjobs.cluster.errors import ApiError, NotLeadingError
 from trainingjobs.cluster.gate import BusyError, Crowd
 from trainingjobs.handlers.doors import Limits
 from trainingjobs.model import labels
@@ -31,6 +31,8 @@ PROVEN = web.RequestKey("proven", bool)
 """Set on a request when the API server has said whose it is."""
 _BUSY = "the operator is busy: come again"
 _SILENT = "the API server does not answer now: come again"
+
+NO_LEADER = "this replica of the operator does not lead: come again"
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -84,6 +86,12 @@ def _field(path: tuple[int | str, ...]) -> str:
     return f"{name[:_FIELD]}: " if name else ""
 
 
+_EXPECTED = (
+    *(RefusedError, BusyError, ApiError, NotLeadingError, TimeoutError),
+    web.HTTPException,
+)
+
+
 def doorkeeper(limits: Limits, done: Callable[[web.Request, int, float], None]) -> Any:
     """The middleware that every request goes through: room, time, and errors as JSON.
 
@@ -98,7 +106,7 @@ def doorkeeper(limits: Limits, done: Callable[[web.Request, int, float], None]) 
             with crowd.room(request.remote):
                 async with asyncio.timeout(limits.seconds / 2):
                     answer = await handler(request)
-        except (RefusedError, BusyError, ApiError, TimeoutError, web.HTTPException) as error:
+        except _EXPECTED as error:
             answer = refused(_refusal(error))
             answer.headers.update(_allowed(error))
         except Exception:  # noqa: BLE001  whatever it is, it is no answer
@@ -120,6 +128,8 @@ def _refusal(error: Exception) -> RefusedError:
             return RefusedError(503, _BUSY, error.seconds)
         case web.HTTPException():
             return RefusedError(error.status, error.reason.lower())
+        case NotLeadingError():
+            return RefusedError(503, NO_LEADER, 1)
         case ApiError():
             return RefusedError(503, _SILENT, 5)
         case _:

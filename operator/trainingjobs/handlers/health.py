@@ -111,6 +111,10 @@ class Progress:
         """From now on, looks are to come to an end."""
         self._last = self.clock()
 
+    def end(self) -> None:
+        """From now on, nobody looks."""
+        self._last = None
+
     def made(self) -> None:
         """A look has moved."""
         if self._last is not None:

@@ -12,7 +12,7 @@ import prometheus_client as prometheus
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from trainingjobs.cluster.rbac import REVIEWS, RULES
+from trainingjobs.cluster.rbac import LEADING, REVIEWS, RULES
 from trainingjobs.cluster.store import Manifest, Store
 from trainingjobs.handlers.jobseries import JobSeries
 from trainingjobs.model.status import Phase
@@ -52,6 +52,13 @@ class Metrics:
             "1 once the operator has listed all jobs and looks after them.",
             registry=self.registry,
         )
+        self.leader = prometheus.Gauge(
+            f"{PREFIX}_leader",
+            "1 on the replica that leads; its standby tells nothing of jobs.",
+            registry=self.registry,
+        )
+        self.leads: Callable[[], bool] = lambda: True
+        self.leader.set_function(self.leading)
         self.requests = prometheus.Counter(
             f"{PREFIX}_api_requests",
             "Requests to the API server; code 0 is one without an answer.",
@@ -64,10 +71,14 @@ class Metrics:
             ["result"],
             registry=self.registry,
         )
-        self.registry.register(_Jobs(store))
+        self.registry.register(_Jobs(store, self.leading))
         self.of_jobs = prometheus.CollectorRegistry()
         self.of_jobs.register(JobSeries(store, clock or _now))
         self._begin_at_zero()
+
+    def leading(self) -> bool:
+        """True on the replica that tells of jobs."""
+        return self.leads()
 
     def request(self, verb: str, resource: str, code: int) -> None:
         """Count one request to the API server."""
@@ -79,14 +90,14 @@ class Metrics:
 
     def text_of_jobs(self) -> bytes:
         """All series of the jobs; it takes 0.3 s for a thousand, and may be called in a thread."""
-        return prometheus.generate_latest(self.of_jobs)
+        return prometheus.generate_latest(self.of_jobs) if self.leads() else b""
 
     def _begin_at_zero(self) -> None:
         for outcome in OUTCOMES:
             self.reconciles.labels(outcome)
         for result in RESULTS:
             self.finished.labels(result)
-        for rule in (*RULES, *REVIEWS):
+        for rule in (*RULES, *REVIEWS, *LEADING):
             for verb in set(rule.verbs) - _NOT_SENT:
                 self.requests.labels(verb, rule.resource, _CREATED if verb == "create" else _OK)
 
@@ -94,13 +105,14 @@ class Metrics:
 class _Jobs(Collector):
     """Counts the jobs by phase when somebody asks, and keeps no numbers of its own."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, leads: Callable[[], bool]) -> None:
         self._store = store
+        self._leads = leads
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         tally = Tally(phase_of(body) for body in self._store.jobs())
         family = GaugeMetricFamily(f"{PREFIX}_jobs", "Jobs by phase.", labels=["phase"])
-        for phase in Phase:
+        for phase in Phase if self._leads() else ():
             family.add_metric([phase.value], tally[phase.value])
         yield family
 

@@ -7,6 +7,7 @@ all jobs, which take a while to write down, are written once for all who ask mea
 
 import asyncio
 import time
+from collections.abc import Callable
 
 from aiohttp import web
 
@@ -24,13 +25,21 @@ _SHARE = 10.0
 class Probes:
     """A small web server on the settings' port."""
 
-    def __init__(self, health: Health, metrics: Metrics, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        health: Health,
+        metrics: Metrics,
+        leader: Callable[[], str],
+        limits: Limits | None = None,
+    ) -> None:
         self._health = health
+        self._leader = leader
         self._metrics = metrics
         self._of_jobs: Memo[str, bytes] = Memo(1, time.monotonic)
         app = web.Application(middlewares=[_closing])
         app.router.add_get("/healthz", self._healthz)
         app.router.add_get("/readyz", self._readyz)
+        app.router.add_get("/leader", self._leaderz)
         app.router.add_get("/metrics", self._metrics_text)
         self._site = Site(app, limits or Limits())
 
@@ -54,6 +63,10 @@ class Probes:
         if self._health.ready:
             return web.Response(text="ok")
         return web.Response(status=503, text="the first list of jobs is not complete")
+
+    async def _leaderz(self, _: web.Request) -> web.Response:
+        told = {"leads": self._metrics.leads(), "leader": self._leader()}
+        return web.json_response(told)
 
     async def _metrics_text(self, _: web.Request) -> web.Response:
         text = self._metrics.text() + await self._of_jobs.get("all", self._write_down)

@@ -2,8 +2,6 @@
 
 import asyncio
 import logging
-import os
-import socket
 import time
 from datetime import UTC, datetime
 from typing import Any
@@ -18,9 +16,10 @@ from trainingjobs.cluster.rbac import REVIEWED
 from trainingjobs.cluster.rolls import Rolls
 from trainingjobs.cluster.status import Writer
 from trainingjobs.cluster.store import Key, Store
-from trainingjobs.handlers import definition, endurance, process, vigil
+from trainingjobs.handlers import definition, endurance, office, process, vigil
 from trainingjobs.handlers.health import Ear, Health
 from trainingjobs.handlers.metrics import RESULTS, Metrics, phase_of
+from trainingjobs.handlers.office import Candidacy, Office
 from trainingjobs.handlers.probes import Probes
 from trainingjobs.handlers.reporter import site
 from trainingjobs.handlers.resync import Resync
@@ -32,26 +31,26 @@ from trainingjobs.settings import Settings
 
 _LOG = logging.getLogger(__name__)
 _AGAIN_SECONDS = 5.0
-_SPARE_CONNECTIONS = 16
 
 
 class Program:
     """One operator: its parts, and the order in which they start and stop."""
 
-    def __init__(self, settings: Settings, api: Api) -> None:
+    def __init__(self, settings: Settings, api: Api, stands: Candidacy | None = None) -> None:
         self._settings = settings
         self._api = api
-        # the name that kopf finds itself has a user's in it, which not every uid has
-        self._instance: Any = os.environ.get("POD_NAME") or socket.gethostname()
+        self._instance: Any = office.instance()
         self._store = Store(_now)
         self._rolls = Rolls(_now, settings.report_rate)
         self._ear = Ear()
         self._health = Health(time.monotonic)
-        self._metrics = Metrics(self._store)
-        self._reconciler = Reconciler(self._hands(), site(settings))
+        self.metrics = Metrics(self._store)
+        hands = self._hands()
+        self._reconciler = Reconciler(hands, site(settings))
         self._queue: Queue[Key] = Queue(self._look)
         self._resync = self._lists()
-        self._probes = Probes(self._health, self._metrics)
+        self._office = self._duties(hands, stands)
+        self._probes = Probes(self._health, self.metrics, self._office.leader)
         self._roll_call = self._listens()
         self._served = asyncio.Event()
         self._stop = asyncio.Event()
@@ -65,8 +64,9 @@ class Program:
             "tasks": self._dead,
             "roll call": self._roll_call.silent,
         }
-        self._metrics.depth.set_function(lambda: self._queue.depth)
-        self._metrics.ready.set_function(lambda: self._health.ready)
+        self.metrics.depth.set_function(lambda: self._queue.depth)
+        self.metrics.leads = self._office.leads
+        self.metrics.ready.set_function(lambda: self._health.ready)
 
     async def run(self, own: kopf.OperatorSettings, info: kopf.ConnectionInfo) -> int:
         """Serve until told to stop; the exit code of the process.
@@ -78,8 +78,8 @@ class Program:
         if self._settings.report_url:
             await self._roll_call.start(self._settings.report_port)
         # what is started before kopf is left alone by it when it stops
-        self._queue.start()
-        self._tasks = [vigil.started(it) for it in (self._keep_true(), self._vigil.keep())]
+        work = (self._keep_true(), self._vigil.keep(), *self._office.work(self._served))
+        self._tasks = [vigil.started(it) for it in work]
         try:
             await kopf.operator(
                 registry=self._registry(info),
@@ -93,6 +93,20 @@ class Program:
         finally:
             await self._shut_down()
         return int(self._vigil.hopeless)
+
+    def _wake(self, key: Key) -> None:
+        self._office.wake(key)
+
+    def _duties(self, hands: Hands, stands: Candidacy | None) -> Office:
+        return Office(
+            queue=self._queue,
+            store=self._store,
+            rolls=self._rolls,
+            recorder=hands.recorder,
+            progress=self._health.progress,
+            resync=self._resync,
+            stands=stands,
+        )
 
     def _hands(self) -> Hands:
         settings = self._settings
@@ -109,9 +123,10 @@ class Program:
             api=self._api,
             store=self._store,
             rolls=self._rolls,
-            registry=self._metrics.registry,
-            wake=self._queue.wake,
+            registry=self.metrics.registry,
+            wake=self._wake,
             ready=self._knows,
+            leads=self._office.leads,
             rate=self._settings.report_rate,
             api_tokens=self._settings.api_tokens,
         )
@@ -121,7 +136,8 @@ class Program:
         """True when a pod that is unknown there is none of ours."""
         served = self._settings.namespaces
         elsewhere = bool(served) and namespace not in served
-        return self._served.is_set() and (elsewhere or self._resync.sweep.sees(namespace))
+        known = elsewhere or self._resync.sweep.sees(namespace)
+        return self._served.is_set() and self._office.leads() and known
 
     async def _keep_true(self) -> None:
         """Keep the store in line with the API server, from the first list on."""
@@ -131,7 +147,7 @@ class Program:
             group.create_task(self._resync.sweep_children())
 
     def _lists(self) -> Resync:
-        namespaces, wake = self._settings.namespaces, self._queue.wake
+        namespaces, wake = self._settings.namespaces, self._wake
         return Resync(
             api=self._api,
             store=self._store,
@@ -146,7 +162,7 @@ class Program:
     def _registry(self, info: kopf.ConnectionInfo) -> kopf.OperatorRegistry:
         registry = kopf.OperatorRegistry()
         endurance.install(self._resync.lapsed, self._health.rounds.expect)
-        Doorbells(store=self._store, ear=self._ear, wake=self._queue.wake).hang(registry)
+        Doorbells(store=self._store, ear=self._ear, wake=self._wake).hang(registry)
 
         @kopf.on.login(registry=registry)
         def login(settings: kopf.OperatorSettings, **_: Any) -> kopf.ConnectionInfo:
@@ -157,9 +173,9 @@ class Program:
             _LOG.info("talking to %s", info.server)
             with vigil.waiting("the API server to know TrainingJobs"):
                 await definition.until_served(self._api)
+            await self._office.prepare()
             with vigil.waiting("the first lists of jobs, pods and services"):
                 await self._resync.begin()
-            self._health.progress.begin()
             self._served.set()
             _LOG.info("ready: %d jobs are known", len(list(self._store.jobs())))
 
@@ -182,11 +198,11 @@ class Program:
             outcome = "success"
         finally:
             self._health.progress.made()
-            self._metrics.reconciles.labels(outcome).inc()
-            self._metrics.seconds.observe(time.perf_counter() - started)
+            self.metrics.reconciles.labels(outcome).inc()
+            self.metrics.seconds.observe(time.perf_counter() - started)
         after = phase_of(self._store.job(key))
         if after in RESULTS and before not in RESULTS:
-            self._metrics.finished.labels(after).inc()
+            self.metrics.finished.labels(after).inc()
         return None if when is None else max((when - _now()).total_seconds(), 0.0)
 
     def _deaf(self) -> str | None:
@@ -202,7 +218,7 @@ class Program:
         return "a background task has ended" if ended and not self._stop.is_set() else None
 
     def _answered(self, verb: str, resource: str, code: int) -> None:
-        self._metrics.request(verb, resource, code)
+        self.metrics.request(verb, resource, code)
         if resource not in REVIEWED:
             self._health.progress.answered(verb)
 
@@ -213,24 +229,9 @@ class Program:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._queue.stop()
+        await self._office.release()
         await self._roll_call.stop()
         await self._probes.stop()
-
-
-async def run(settings: Settings) -> int:
-    """Run the operator with these settings; the exit code of the process.
-
-    Raises:
-        OSError: when no credentials are found, or the port is taken.
-    """
-    own = process.settings()
-    try:
-        info = process.login(own)
-    except kopf.LoginError as error:
-        raise ConnectionError(str(error)) from error
-    connections = 2 * settings.parallel_writes + _SPARE_CONNECTIONS
-    async with Api(process.connection(info), connections=connections) as api:
-        return await Program(settings, api).run(own, info)
 
 
 def _now() -> datetime:

@@ -25,6 +25,7 @@ PATH = "/api/v1/reports"
 _REMEMBERED = 32_768
 _SCHEME = "bearer "
 _STRANGER = "this pod is not known as one of a TrainingJob's yet: come again"
+_NOT_YET = "the operator has just started, or does not lead: come again"
 _LATE = 30.0
 """Who is unknown for so long will hardly be known in a second."""
 
@@ -86,7 +87,7 @@ class Reports:
         try:
             said = self.passes.read(token)
             if not self.ready(said.bound.namespace):
-                raise RefusedError(503, "the operator has just started: come again", 5)
+                raise RefusedError(503, _NOT_YET, 5)
             try:
                 caller = self.callers.find(said.pod_uid)
             except UnknownPodError as error:

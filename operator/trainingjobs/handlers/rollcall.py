@@ -45,6 +45,8 @@ class Parts:
     wake: Callable[[Key], None]
     ready: Callable[[str], bool]
     rate: float
+    leads: Callable[[], bool] = lambda: True
+    """A standby has heard nothing, and so has nothing to say."""
     api_tokens: bool = False
     """Whether a token for the API server itself opens the whole status."""
     limits: Limits = field(default_factory=Limits)
@@ -107,7 +109,11 @@ class RollCall:
     def _standings(self) -> standings.Standings:
         parts = self._parts
         sources = standings.Sources(
-            store=parts.store, rolls=parts.rolls, diagnose=diagnose, now=lambda: datetime.now(UTC)
+            store=parts.store,
+            rolls=parts.rolls,
+            diagnose=diagnose,
+            now=lambda: datetime.now(UTC),
+            leads=parts.leads,
         )
         gate = Gate(_QUESTIONS, Crowd(_ASKING, _ASKING_FOR_ONE), time.monotonic)
         reviews, tokens = Reviews(parts.api), parts.api_tokens

@@ -17,7 +17,7 @@ from trainingjobs.cluster.passes import digest, meant_for
 from trainingjobs.cluster.reviews import Reviews, User
 from trainingjobs.cluster.rolls import Rolls
 from trainingjobs.cluster.store import Key, Manifest, Store
-from trainingjobs.handlers.answers import PROVEN, RefusedError, raw
+from trainingjobs.handlers.answers import NO_LEADER, PROVEN, RefusedError, raw
 from trainingjobs.handlers.reports import bearer
 from trainingjobs.model.finding import Diagnosis
 from trainingjobs.model.job import TrainingJob, parse
@@ -49,6 +49,7 @@ class Sources:
     rolls: Rolls
     diagnose: Diagnose
     now: Callable[[], datetime]
+    leads: Callable[[], bool] = lambda: True
 
 
 class Rights:
@@ -109,6 +110,8 @@ class Standings:
         token, address = bearer(request), request.remote or ""
         user = await self._rights.user(token, address)
         request[PROVEN] = True
+        if not self._sources.leads():
+            raise RefusedError(503, NO_LEADER, 1)
         if not await self._rights.may(user, token, key, address):
             # whether there is such a job is told to those alone who may get it
             words = "you may not get this TrainingJob: ask kubectl auth can-i get trainingjobs"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from trainingjobs.cluster.backoff import Backoff
-from trainingjobs.cluster.errors import ApiError
+from trainingjobs.cluster.errors import ApiError, NotLeadingError
 from trainingjobs.handlers import vigil
 from trainingjobs.handlers.share import Metered
 
@@ -67,12 +67,15 @@ class Queue(Generic[K]):
         self._tasks = [vigil.started(self._serve()) for _ in range(self._workers)]
 
     async def stop(self) -> None:
-        """Stop all work where it stands; every step of it can be repeated."""
+        """Stop all work where it stands, and forget it; every step of it can be repeated."""
         for task in self._tasks:
             task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         for state in self._states.values():
             _cancel(state)
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks = []
+        self._states.clear()
+        self._ready = asyncio.Queue()
 
     @property
     def depth(self) -> int:
@@ -147,7 +150,7 @@ class Queue(Generic[K]):
         except Exception as error:  # noqa: BLE001 - whatever it was, the other jobs go on
             state.failures += 1
             delay = self._backoff.delay(state.failures)
-            ours = not isinstance(error, ApiError)
+            ours = not isinstance(error, (ApiError, NotLeadingError))
             _LOG.error("%s again in %.0f s: %s", key, delay, error, exc_info=ours)
             return delay
         state.failures = 0

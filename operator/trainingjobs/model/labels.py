@@ -7,6 +7,8 @@ KIND = "TrainingJob"
 PLURAL = "trainingjobs"
 
 OPERATOR = f"{GROUP}/operator"
+LEADER = f"{GROUP}/leader"
+"""On the operator's pod that leads, and on no other."""
 COMPONENT_NAME = "trainingjob-operator"
 
 JOB_UID = f"{GROUP}/job-uid"
