@@ -14,7 +14,7 @@ PYTEST := $(PYTHON) -m pytest
 NAMESPACE := trainingjob-system
 
 .PHONY: help install lint format types layers unit integration minors e2e examples faults bench bench-page test \
-        security audit generate cluster cluster-down images deploy undeploy run quickstart coverage clean
+        upgrade-test security audit generate cluster cluster-down images deploy undeploy run quickstart coverage clean
 
 help: ## List all targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -54,7 +54,7 @@ layers: install ## Check that the layers hold (import-linter)
 	@.venv/bin/lint-imports
 
 unit: install ## Run the tests that need nothing: seconds
-	@$(PYTEST) -m "not integration and not e2e and not example" --cov --cov-report=term:skip-covered
+	@$(PYTEST) -m "not integration and not e2e and not example and not upgrade" --cov --cov-report=term:skip-covered
 
 integration: install ## Run the tests against a real API server, built if missing (KUBERNETES=1.36)
 	@$(if $(KUBERNETES),export KUBEBUILDER_ASSETS; KUBEBUILDER_ASSETS=$$($(PYTHON) -m localcluster assets $(KUBERNETES)); \
@@ -79,6 +79,9 @@ bench: install ## Measure us beside our peers: hours (BENCH_RUNS=5, SCENARIOS="1
 bench-page: install ## Write what `make bench` has measured into docs/performance.md
 	@PYTHONPATH=operator:.:tests $(PYTHON) -m benchmarks.compare.page --write
 
+upgrade-test: deploy ## Upgrade, roll back and uninstall under running jobs: 10 minutes (UPGRADE_FROM=COMMIT)
+	@KUBECONFIG=$$($(PYTHON) -m localcluster kubeconfig) $(PYTEST) -m upgrade -s
+
 test: lint types layers unit integration e2e ## Run all checks and tests, as CI does
 
 # in an environment of its own: its hundred libraries would hold ours back
@@ -96,7 +99,7 @@ audit: install ## Ask OSV for known vulnerabilities of the locked libraries (nee
 	@$(UV) audit --frozen
 
 coverage: install ## Show the lines and branches that unit tests do not reach
-	@$(PYTEST) -m "not integration and not e2e and not example" --cov --cov-report=term-missing:skip-covered
+	@$(PYTEST) -m "not integration and not e2e and not example and not upgrade" --cov --cov-report=term-missing:skip-covered
 
 ##@ Build and run
 generate: install ## Write the resource definition and the chart's copy from the models

@@ -2,9 +2,11 @@
 
 import json
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 
 from e2e import jobs
 from e2e.harness import Cluster, Manifest, Namespace, Objects
@@ -23,9 +25,15 @@ class Operator:
         """Take its pod away by force: its successor starts while it may still be about."""
         self.home.kubectl("delete", "pod", f"-l{SELECTOR}", "--grace-period=0", "--force")
 
-    def kill(self) -> None:
-        """Send SIGKILL to its process, and watch until another runs in its place."""
-        ((name, pod),) = self._pods().items()
+    def kill(self, name: str = "") -> None:
+        """Send SIGKILL to the process of a pod, and watch until another runs in its place.
+
+        Args:
+            name: the pod; the only one by default.
+        """
+        pods = self._pods()
+        name = name or next(iter(pods))
+        pod = pods[name]
         before = _restarts(pod)
         killer = jobs.a_killer(pod["spec"]["nodeName"], pod["metadata"]["uid"])
         place = self.home.cluster.namespace("default")
@@ -33,9 +41,61 @@ class Operator:
         self.home.wait("pods", lambda pods: _restarts(pods[name]) > before)
         place.kubectl("delete", "pod", killer["metadata"]["name"], "--grace-period=1")
 
-    def wait_until_ready(self) -> None:
+    def wait_until_ready(self, replicas: int = 1) -> None:
         """Watch it until it serves."""
-        self.home.wait("deployments", lambda seen: _is_ready(seen[self.name]))
+        self.home.wait("deployments", lambda seen: _is_ready(seen[self.name], replicas))
+
+    def leader(self) -> str:
+        """The pod that leads, by the Lease."""
+        lease = self.home.objects("leases")[self.name]
+        return str(lease["spec"].get("holderIdentity") or "").rpartition("_")[0]
+
+    def led_since(self) -> datetime:
+        """Since when the leader leads."""
+        lease = self.home.objects("leases")[self.name]
+        return datetime.fromisoformat(lease["spec"]["acquireTime"])
+
+    def killed_at(self, pod: str) -> datetime:
+        """When the process of a pod ended last, to the second."""
+        (status,) = self._pods()[pod]["status"]["containerStatuses"]
+        return datetime.fromisoformat(status["lastState"]["terminated"]["finishedAt"])
+
+    def wait_for_leader(self, fits: Callable[[str], bool], seconds: float) -> None:
+        """Wait until a pod that fits leads."""
+        deadline = time.monotonic() + seconds
+        while not fits(self.leader()):
+            assert time.monotonic() < deadline, f"{self.leader()} leads still"
+            time.sleep(0.2)
+
+    def behind_the_service(self) -> list[str]:
+        """The pods that reports go to."""
+        slices = self.home.objects("endpointslices").values()
+        return [
+            endpoint["targetRef"]["name"]
+            for it in slices
+            if it["metadata"]["labels"]["kubernetes.io/service-name"] == f"{self.name}-rollcall"
+            for endpoint in it.get("endpoints") or ()
+            if endpoint["conditions"].get("ready")
+        ]
+
+    def wait_behind_the_service(self, fits: Callable[[list[str]], bool]) -> None:
+        """Wait until reports go where it fits."""
+        deadline = time.monotonic() + 30
+        while not fits(self.behind_the_service()):
+            assert time.monotonic() < deadline, f"{self.behind_the_service()} still"
+            time.sleep(0.2)
+
+    @contextmanager
+    def replicas(self, count: int) -> Iterator[None]:
+        """A time with so many operators."""
+        before = self.home.objects("deployments")[self.name]["spec"]["replicas"]
+        self._scale(count)
+        self.wait_until_ready(count)
+        try:
+            yield
+        finally:
+            self._scale(before)
+            self.wait_until_ready(before)
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
@@ -104,7 +164,8 @@ def _restarts(pod: Manifest) -> int:
     return sum(item["restartCount"] for item in statuses)
 
 
-def _is_ready(deployment: Manifest) -> bool:
+def _is_ready(deployment: Manifest, replicas: int) -> bool:
     status = deployment.get("status", {})
     current = status.get("observedGeneration") == deployment["metadata"]["generation"]
-    return current and status.get("readyReplicas", 0) == 1 and not status.get("unavailableReplicas")
+    ready = status.get("replicas", 0) == status.get("readyReplicas", 0) == replicas
+    return current and ready and not status.get("unavailableReplicas")

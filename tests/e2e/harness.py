@@ -26,6 +26,8 @@ Objects = Mapping[str, Manifest]
 """Objects of one kind by name."""
 
 _APIS = {
+    "leases": "/apis/coordination.k8s.io/v1",
+    "endpointslices": "/apis/discovery.k8s.io/v1",
     "trainingjobs": f"/apis/{labels.API_VERSION}",
     "deployments": "/apis/apps/v1",
     "pods": "/api/v1",

@@ -239,7 +239,7 @@ def test_python_searches_its_memory_seldom(monkeypatch: pytest.MonkeyPatch) -> N
     """The command line starts with it, whatever comes after."""
     asked: list[tuple[int, ...]] = []
     monkeypatch.setattr(process.gc, "set_threshold", lambda *numbers: asked.append(numbers))
-    monkeypatch.setattr(command_line.program, "run", lambda _: no_operator())
+    monkeypatch.setattr(command_line.start, "run", lambda _: no_operator())
     monkeypatch.setattr(command_line.logs, "set_up", lambda *_: None)
     assert command_line.main(["run"]) == 0
     assert asked

@@ -44,19 +44,9 @@ class Metrics:
             buckets=(0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60),
             registry=self.registry,
         )
-        self.depth = prometheus.Gauge(
-            f"{PREFIX}_queue_depth", "Jobs that wait for a worker.", registry=self.registry
-        )
-        self.ready = prometheus.Gauge(
-            f"{PREFIX}_ready",
-            "1 once the operator has listed all jobs and looks after them.",
-            registry=self.registry,
-        )
-        self.leader = prometheus.Gauge(
-            f"{PREFIX}_leader",
-            "1 on the replica that leads; its standby tells nothing of jobs.",
-            registry=self.registry,
-        )
+        self.depth = self._gauge("queue_depth", "Jobs that wait for a worker.")
+        self.ready = self._gauge("ready", "1 once all jobs were listed and are looked after.")
+        self.leader = self._gauge("leader", "1 on the replica that leads.")
         self.leads: Callable[[], bool] = lambda: True
         self.leader.set_function(self.leading)
         self.requests = prometheus.Counter(
@@ -75,6 +65,9 @@ class Metrics:
         self.of_jobs = prometheus.CollectorRegistry()
         self.of_jobs.register(JobSeries(store, clock or _now))
         self._begin_at_zero()
+
+    def _gauge(self, name: str, text: str) -> prometheus.Gauge:
+        return prometheus.Gauge(f"{PREFIX}_{name}", text, registry=self.registry)
 
     def leading(self) -> bool:
         """True on the replica that tells of jobs."""

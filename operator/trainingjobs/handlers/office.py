@@ -70,11 +70,12 @@ class Office:
     resync: Resync
     stands: Candidacy | None = None
     """None where this operator is alone."""
-    _serves: bool = False
+    serves: bool = False
+    """True while jobs are looked at here."""
 
     def leads(self) -> bool:
         """True while this process leads."""
-        return self._serves and (self.stands is None or self.stands.election.holds())
+        return self.serves and (self.stands is None or self.stands.election.holds())
 
     def leader(self) -> str:
         """Who leads, as far as it is known here."""
@@ -82,7 +83,7 @@ class Office:
 
     def wake(self, key: Key) -> None:
         """Look at the job, where that is ours to do."""
-        if self._serves:
+        if self.serves:
             self.queue.wake(key)
 
     def work(self, served: asyncio.Event) -> list[Coroutine[Any, Any, None]]:
@@ -118,7 +119,7 @@ class Office:
 
     async def end(self) -> None:
         """Lead no more: every look is over, and nothing is kept that another leader may change."""
-        self._serves = False
+        self.serves = False
         await self.queue.stop()
         self.progress.end()
         self.rolls.forget_all()
@@ -126,7 +127,7 @@ class Office:
         self._tell()
 
     def _start(self) -> None:
-        self._serves = True
+        self.serves = True
         self.queue.start()
 
     async def _alone(self, served: asyncio.Event) -> None:

@@ -209,7 +209,7 @@ class Program:
         return "it does not tell of jobs that the API server lists" if self._ear.deaf else None
 
     def _stuck(self) -> str | None:
-        if not self._queue.alive:
+        if self._office.serves and not self._queue.alive:
             return "a worker has ended"
         return self._health.progress.stuck(self._queue.longest_wait)
 

@@ -70,10 +70,9 @@ class Queue(Generic[K]):
         """Stop all work where it stands, and forget it; every step of it can be repeated."""
         for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
         for state in self._states.values():
             _cancel(state)
-        self._tasks = []
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         self._states.clear()
         self._ready = asyncio.Queue()
 
