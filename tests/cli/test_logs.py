@@ -5,7 +5,7 @@ from click import BadParameter
 
 from trainingjobs.cli.commands.logs import Ranks
 from trainingjobs.cli.views.loglines import Look
-from trainingjobs.client.follow import LogLine
+from trainingjobs.client.lines import LogLine
 
 TIME = "2026-03-01T12:00:00.500000000Z"
 

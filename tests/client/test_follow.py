@@ -12,7 +12,8 @@ import pytest
 from cli.given import a_pod, a_seen_job
 from trainingjobs.client import containers, follow
 from trainingjobs.client.failures import ClientError
-from trainingjobs.client.follow import Follower, LogLine
+from trainingjobs.client.follow import Follower
+from trainingjobs.client.lines import LogLine
 
 pytestmark = pytest.mark.timeout(20)
 

@@ -15,7 +15,7 @@ from e2e.jobs import IMAGE
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
-LINES = 300
+LINES = 180
 SCRIPT = f"""
 import os, sys, time
 import shared

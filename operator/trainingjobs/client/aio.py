@@ -19,8 +19,9 @@ from trainingjobs.client.failures import (
     TooLateError,
     told,
 )
-from trainingjobs.client.follow import Follower, LogLine
+from trainingjobs.client.follow import Follower
 from trainingjobs.client.job import SUCCEEDED, Job, Manifest
+from trainingjobs.client.lines import LogLine
 from trainingjobs.client.raw import Raw
 from trainingjobs.client.script import Script
 from trainingjobs.model import labels

@@ -15,7 +15,8 @@ import httpx2
 from trainingjobs.client import containers
 from trainingjobs.client.failures import ClientError, GoneError, translated
 from trainingjobs.client.job import Job, Manifest
-from trainingjobs.client.lines import Line, Memory, Splitter, parsed
+from trainingjobs.client.lines import Line, LogLine, Memory, Splitter, parsed
+from trainingjobs.client.merge import merged
 from trainingjobs.client.raw import Raw
 from trainingjobs.model import labels
 
@@ -26,19 +27,6 @@ MAX_RANKS = 256
 _BUFFER = 10_000
 _PAUSE = 0.5
 _FINAL = {401, 403}
-
-
-@dataclass(frozen=True, slots=True)
-class LogLine:
-    """One line of one rank."""
-
-    rank: int
-    """The instance's."""
-    attempt: int
-    pod: str
-    time: str
-    """As the node wrote it, to the nanosecond."""
-    text: str
 
 
 @dataclass(slots=True)
@@ -66,9 +54,9 @@ class Follower:
         ]
         self._check(pods, attempt)
         started = [pod for pod in pods if containers.word(pod) != "waiting"]
-        found = await asyncio.gather(*(self._whole(pod, tail) for pod in started))
-        for line in sorted((line for part in found for line in part), key=lambda line: line.time):
-            yield line
+        async with aclosing(merged([self._whole(pod, tail) for pod in started])) as lines:
+            async for line in lines:
+                yield line
 
     async def follow(self, tail: int | None = None) -> AsyncGenerator[LogLine, None]:
         """All lines as they come, until the job is finished and every line is told."""
@@ -171,14 +159,18 @@ class Follower:
         if memory.is_new(line):
             await self._queue.put(_of(pod, line))
 
-    async def _whole(self, pod: Manifest, tail: int | None) -> list[LogLine]:
-        splitter, found = Splitter(), []
+    async def _whole(self, pod: Manifest, tail: int | None) -> AsyncGenerator[LogLine, None]:
+        splitter = Splitter()
         try:
-            async for part in self.source.log(pod, tail=tail):
-                found += [_of(pod, parsed(raw)) for raw in splitter.lines(part)]
+            async with aclosing(self.source.log(pod, tail=tail)) as parts:
+                async for part in parts:
+                    for raw in splitter.lines(part):
+                        yield _of(pod, parsed(raw))
         except httpx2.HTTPError as error:
-            raise translated(error) from error
-        return found + [_of(pod, parsed(raw)) for raw in splitter.last()]
+            if not _is_gone(error):
+                raise translated(error) from error
+        for raw in splitter.last():
+            yield _of(pod, parsed(raw))
 
     def _wanted(self, pod: Manifest) -> bool:
         return self.ranks is None or containers.number(pod, labels.RANK) in set(self.ranks)
@@ -202,3 +194,10 @@ def _of(pod: Manifest, line: Line) -> LogLine:
         time=line.stamp,
         text=line.text,
     )
+
+
+def _is_gone(error: httpx2.HTTPError) -> bool:
+    """True where the pod went away after it was listed."""
+    if not isinstance(error, httpx2.HTTPStatusError):
+        return False
+    return error.response.status_code == httpx2.codes.NOT_FOUND

@@ -24,6 +24,19 @@ class Line:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """One line of one rank."""
+
+    rank: int
+    """The instance's."""
+    attempt: int
+    pod: str
+    time: str
+    """As the node wrote it, to the nanosecond."""
+    text: str
+
+
 def parsed(raw: str) -> Line:
     """The line in what the API server sends with `timestamps=true`."""
     stamp, _, text = raw.partition(" ")

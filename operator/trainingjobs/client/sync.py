@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from trainingjobs.client.aio import AsyncTrainingJobClient
-from trainingjobs.client.follow import LogLine
 from trainingjobs.client.job import SUCCEEDED, Job, Manifest
+from trainingjobs.client.lines import LogLine
 from trainingjobs.client.script import Script
 
 T = TypeVar("T")

@@ -15,8 +15,7 @@ import click
 from trainingjobs.cli import options, screen
 from trainingjobs.cli.views import loglines
 from trainingjobs.client import local
-from trainingjobs.client.follow import LogLine
-from trainingjobs.client.lines import Splitter
+from trainingjobs.client.lines import LogLine, Splitter
 from trainingjobs.model.job import Invalid
 from trainingjobs.model.spec import Framework
 

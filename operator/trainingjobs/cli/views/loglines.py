@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from trainingjobs.cli.views import paint
-from trainingjobs.client.follow import LogLine
+from trainingjobs.client.lines import LogLine
 
 _COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
 _RESET = "\x1b[0m"
