@@ -11,7 +11,7 @@ from lightkube import AsyncClient
 from lightkube.core.generic_client import ALL_NS
 from lightkube.types import PatchType
 
-from trainingjobs.client import config, kinds, transport, watches
+from trainingjobs.client import config, kinds, sending, transport, watches
 from trainingjobs.client import script as scripts
 from trainingjobs.client.failures import (
     ClientError,
@@ -126,7 +126,7 @@ class AsyncTrainingJobClient:
         chosen = name or scripts.name(next(iter(script.files)), secrets.token_hex(2))
         job = await self.create_job(scripts.job(script, chosen, self.namespace))
         try:
-            await self.create_config_map(scripts.config_map(script, job.manifest))
+            await sending.send(self._api, scripts.config_map(script, job.manifest))
         except ClientError:
             await self.delete_job(job.name)
             raise
@@ -140,29 +140,8 @@ class AsyncTrainingJobClient:
         chosen = new_name or scripts.next_name(name)
         made = await self.create_job(scripts.again(old.manifest, chosen))
         for sent in scripts.sent_with(old.manifest):
-            await self._share(sent, made)
+            await sending.share(self._api, sent, made)
         return made.name
-
-    async def _share(self, config_map: str, job: Job) -> None:
-        """Keep a script for as long as this job is there too."""
-        with told():
-            found = await self._api.get(kinds.ConfigMap, config_map, namespace=job.namespace)
-            owners = [
-                *(found["metadata"].get("ownerReferences") or []),
-                scripts.owner(job.metadata),
-            ]
-            await self._api.patch(
-                kinds.ConfigMap,
-                config_map,
-                {"metadata": {"ownerReferences": owners}},
-                namespace=job.namespace,
-                patch_type=PatchType.MERGE,
-            )
-
-    async def create_config_map(self, manifest: Manifest) -> None:
-        """Store a ConfigMap; the manifest says in which namespace."""
-        with told():
-            await self._api.create(kinds.ConfigMap(manifest))
 
     async def patch_job(self, name: str, change: Manifest) -> Job:
         """The job with these fields changed, as `kubectl patch --type=merge` does it."""
