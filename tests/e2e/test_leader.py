@@ -36,7 +36,7 @@ def stalled(status: Manifest) -> bool:
 
 
 def test_reports_go_on_to_the_next_leader(lab: Namespace, pair: Operator) -> None:
-    template = jobs.a_template(TELLING, STEPS="60")
+    template = jobs.a_template(TELLING, STEPS="50")
     lab.apply(jobs.a_job("told", 2, template, stallTimeoutSeconds=STALL))
     before = step(lab.wait_for("told", lambda status: step(status) > 0))
     first = pair.leader()

@@ -159,7 +159,10 @@ def test_both_survive_an_api_server_that_is_gone(apiserver: ApiServer, tmp_path:
         time.sleep(3)
         assert pair.pods("second") == 0
         cable.mend()
+        mended = time.monotonic()
         eventually(lambda: pair.pods("second") == 2)
+        took = time.monotonic() - mended
+        print(f"led again {took:.1f} s after the API server was back")  # noqa: T201
         assert [pair.one.leads(), pair.two.leads()].count(True) == 1
         assert pair.pods("first") == 2
     cable.close()
