@@ -12,7 +12,7 @@ from benchmarks.compare.trial import Figures, Trial, warm
 
 _REST: Final = 60.0
 _TOGETHER: Final = 8
-_EVERY: Final = 50
+_SAMPLES: Final = 24
 
 
 async def restart(work: Trial, jobs: int, pods: int) -> Figures:
@@ -71,7 +71,7 @@ async def rest(work: Trial, jobs: int) -> Figures:
 async def churn(work: Trial, jobs: int, pods: int) -> Figures:
     """Jobs that come, succeed and are deleted, a few at a time: does memory grow with them?"""
     samples: list[tuple[float, float]] = []
-    done = 0
+    done, every = 0, max(1, jobs // _SAMPLES)
     names = iter(named(jobs, pods))
 
     async def lives() -> None:
@@ -79,7 +79,7 @@ async def churn(work: Trial, jobs: int, pods: int) -> Figures:
         for name in names:
             await _one(work, name, pods)
             done += 1
-            if done % _EVERY == 0:
+            if done % every == 0:
                 samples.append((done, work.operator.memory()))
 
     with work.started():

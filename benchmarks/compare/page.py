@@ -17,7 +17,7 @@ from benchmarks.compare.medians import Medians, read
 from benchmarks.compare.results import DEFAULT
 from benchmarks.compare.scenarios import SCENARIOS
 from benchmarks.compare.systems import BY_NAME
-from benchmarks.compare.targets import TARGETS
+from benchmarks.compare.targets import ELSEWHERE, TARGETS
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
@@ -41,6 +41,8 @@ def _about(found: Medians) -> str:
         f"processes, load average {about['load before']} before the first run, Python "
         f"{about['python']}, {versions}."
     )
+    if about.get("scale", "1") != "1":
+        words += f" A quick look: thousands of jobs or pods were {about['scale']} of that."
     failed = f" Failed runs: {'; '.join(found.failed)}." if found.failed else ""
     return f"{words}{failed}\n"
 
@@ -49,7 +51,7 @@ def _targets(found: Medians) -> Iterator[str]:
     yield "### Targets\n"
     yield "| what | target | measured | met |\n|---|---|---|---|"
     yield from (target.row(found) for target in TARGETS)
-    yield ""
+    yield f"{ELSEWHERE}\n"
 
 
 def _created(found: Medians) -> Iterator[str]:

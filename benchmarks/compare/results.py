@@ -52,6 +52,7 @@ def about() -> dict[str, Any]:
         "when": time.strftime("%Y-%m-%d"),
         "cores": os.cpu_count(),
         "python": platform.python_version(),
+        "scale": os.environ.get("BENCH_SCALE") or "1",
         "load before": round(os.getloadavg()[0], 1),
         "versions": {
             "kubernetes": versions.KUBERNETES,

@@ -1,5 +1,6 @@
 """What is measured: each scenario by its name, and for which systems."""
 
+import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +15,8 @@ ALL: Final = tuple(BY_NAME)
 OPERATORS: Final = tuple(it for it in ALL if it != "raw")
 DEFAULTS: Final = ("ours", "jobset", "training-operator")
 OURS: Final = ("ours",)
+SCALE: Final = float(os.environ.get("BENCH_SCALE") or 1)
+"""For a quick look: a part of the jobs and pods where there are thousands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +28,10 @@ class Scenario:
     systems: tuple[str, ...] = ALL
     before: Callable[[Stand], Awaitable[None]] | None = None
     """What is there for all systems."""
+
+
+def _many(number: int) -> int:
+    return max(1, round(number * SCALE))
 
 
 def _create(jobs: int, pods: int) -> Scenario:
@@ -53,14 +60,14 @@ SCENARIOS: Final = {
     "life-100x8": _life(100, 8),
     "beside": Scenario(
         what="50 x 4 pods beside a job of 2,000",
-        run=partial(crowd.beside, pods=2000),
+        run=partial(crowd.beside, pods=_many(2000)),
         systems=OPERATORS,
     ),
     "foreign": Scenario(
         what="10,000 foreign pods, 200 changes a second",
-        run=partial(crowd.foreign, pods=10_000),
+        run=partial(crowd.foreign, pods=_many(10_000)),
         systems=DEFAULTS,
-        before=partial(crowd.crowd, pods=10_000),
+        before=partial(crowd.crowd, pods=_many(10_000)),
     ),
     "fall": Scenario(
         what="a rank of 100 fails",
@@ -69,17 +76,17 @@ SCENARIOS: Final = {
     ),
     "restart": Scenario(
         what="killed and started with 1,000 x 10 pods",
-        run=partial(endure.restart, jobs=1000, pods=10),
+        run=partial(endure.restart, jobs=_many(1000), pods=10),
         systems=OURS,
     ),
     "finished": Scenario(
         what="1,000 finished jobs at rest",
-        run=partial(endure.rest, jobs=1000),
+        run=partial(endure.rest, jobs=_many(1000)),
         systems=("ours", "jobset-raised", "training-operator"),
     ),
     "churn": Scenario(
         what="1,200 x 4 pods come, succeed and go: an hour of one job in three seconds",
-        run=partial(endure.churn, jobs=1200, pods=4),
+        run=partial(endure.churn, jobs=_many(1200), pods=4),
         systems=("ours", "jobset-raised"),
     ),
 }

@@ -89,3 +89,8 @@ TARGETS: Final = (
         ((_ours("fall", "there after gone"), 2, "s (100 ranks)"),),
     ),
 )
+ELSEWHERE: Final = (
+    "| a rank that hangs is named | ≤ stallTimeoutSeconds + 10 s, right rank and line "
+    "| with real pods: `make e2e`, `tests/e2e/test_rollcall.py` | |"
+)
+"""What needs training to be measured."""

@@ -17,7 +17,7 @@ from benchmarks.compare.systems import JOBS, Running, System
 from benchmarks.compare.usage import Usage
 from benchmarks.compare.view import View
 
-QUIET: Final = 2.0
+QUIET: Final = 5.0
 """So long nothing is written before a system counts as settled."""
 _SUBMITS: Final = 32
 _NUMBERS: Final = itertools.count(1)
@@ -85,14 +85,13 @@ class Trial:
     async def _quiet(self) -> None:
         """Wait until the system has written nothing for a moment."""
         audit, deadline = self.stand.audit, time.monotonic() + self.patience
-        before = -1
-        while time.monotonic() < deadline:
+        before, since = -1, time.monotonic()
+        while time.monotonic() < min(deadline, since + QUIET):
             audit.read()
             writes = audit.writes(self.usages)
-            if writes == before:
-                return
-            before = writes
-            await asyncio.sleep(QUIET)
+            if writes != before:
+                before, since = writes, time.monotonic()
+            await asyncio.sleep(QUIET / 10)
 
     def begin(self) -> None:
         """Count from now on what it costs."""
