@@ -1,5 +1,6 @@
 """What reaches a terminal, and how the command line is called."""
 
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from click.testing import CliRunner
 from cli.given import HOSTILE
 from trainingjobs import cli
 from trainingjobs.cli import app, screen
+from trainingjobs.cli.views import paint
 
 
 @pytest.mark.parametrize(
@@ -78,3 +80,32 @@ def test_what_is_missing_is_named() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr == "lightkube is not installed: pip install 'trainingjobs[cli]'\n"
+
+
+class Terminal(io.StringIO):
+    """An output that somebody looks at."""
+
+    def isatty(self) -> bool:
+        """It is one."""
+        return True
+
+
+@pytest.mark.parametrize(
+    ("env", "coloured"),
+    [({}, True), ({"NO_COLOR": ""}, False), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)],
+)
+def test_colours(monkeypatch: pytest.MonkeyPatch, env: dict[str, str], coloured: bool) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.stdout", Terminal())
+    assert screen.coloured() is coloured
+    screen.write(paint.phases(["NAME PHASE READY", "Failed Running 3/3"]))
+    painted = "Failed \x1b[32mRunning\x1b[0m 3/3" if coloured else "Failed Running 3/3"
+    assert sys.stdout.getvalue() == f"NAME PHASE READY\n{painted}\n"  # type: ignore[attr-defined]
+
+
+def test_programs_get_no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", io.StringIO())
+    assert not screen.coloured()

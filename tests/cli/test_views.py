@@ -171,7 +171,7 @@ STALLED = {
                 "mnist has failed after 10m.",
                 "its last lines: Traceback / FileNotFoundError: /data/shard-1.",
                 "ranks 0,2 fell after it",
-                "1 attempts ended before it",
+                "1 attempt ended before it",
             ],
         ),
         (a_seen_job(status={"phase": "Succeeded"}), ["has succeeded"]),

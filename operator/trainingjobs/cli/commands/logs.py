@@ -99,7 +99,7 @@ async def stream(  # noqa: PLR0913  what people may choose of a log
     if follow:
         _end(await client.get_job(job.name))
     elif not last:
-        screen.note(f"no rank of {job.name} has said anything: `why {job.name}` tells more")
+        screen.note(f"no rank has said anything: `{options.program()} why {job.name}` tells more")
 
 
 def _end(job: Job) -> None:

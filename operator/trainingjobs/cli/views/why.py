@@ -98,7 +98,8 @@ def _failed(job: Job, program: str) -> Iterator[str]:
     if victims := failure.get("victims"):
         yield f"ranks {victims} fell after it, of its fall"
     if earlier := (job.status.get("attempts") or [])[:-1]:
-        yield f"{len(earlier)} attempts ended before it: `{program} describe {job.name}` has them"
+        count = f"{len(earlier)} attempt" + ("s" if len(earlier) > 1 else "")
+        yield f"{count} ended before it: `{program} describe {job.name}` tells how"
 
 
 def _lines(failure: Manifest, known: str) -> str:
