@@ -70,6 +70,7 @@ async def _group(command: Sequence[str], environments: Sequence[Mapping[str, str
         first = await _first_failure(processes)
         if first is not None:
             code = local.exit_code(processes[first].returncode or 0)
+            await asyncio.wait({readers[first]}, timeout=1)  # its last words come before ours
             screen.note(f"--- rank {first} fell first, with exit code {code} ---")
             await _stopped(processes)
             return code
