@@ -14,7 +14,8 @@ PYTEST := $(PYTHON) -m pytest
 NAMESPACE := trainingjob-system
 
 .PHONY: help install lint format types layers unit integration minors e2e examples faults bench bench-page test \
-        upgrade-test security audit generate cluster cluster-down images deploy undeploy run quickstart coverage clean
+        upgrade-test security audit generate cluster cluster-down images node-image deploy undeploy run quickstart \
+        coverage clean
 
 help: ## List all targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -113,6 +114,9 @@ cluster-down: install ## Take the local Kubernetes down, without a trace
 
 images: install ## Build the images whose inputs changed: the operator's and the trainer's, or IMAGES="jax mpi"
 	@$(PYTHON) -m localcluster.images build $(IMAGES)
+
+node-image: install ## Make a node image for kind without a registry, print its name (KIND_NODE_IMAGE=)
+	@$(PYTHON) -m localcluster.nodeimage
 
 deploy: cluster ## Install the operator on the local cluster with Helm
 	@$(PYTHON) -m localcluster.deploy install

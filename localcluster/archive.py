@@ -38,6 +38,11 @@ def write(
     target.write_bytes(_tar(_layout(reference, _digest(manifest), blobs)))
 
 
+def machine() -> str:
+    """What images call the processor of this machine."""
+    return MACHINES.get(platform.machine(), platform.machine())
+
+
 def _layout(reference: str, manifest: str, blobs: Mapping[str, bytes]) -> dict[str, bytes]:
     entry = _descriptor(f"{MEDIA}.manifest.v1+json", manifest, blobs)
     entry["annotations"] = {"io.containerd.image.name": reference}
@@ -51,7 +56,7 @@ def _layout(reference: str, manifest: str, blobs: Mapping[str, bytes]) -> dict[s
 
 def _config(layer: bytes, command: Sequence[str]) -> bytes:
     document = {
-        "architecture": MACHINES.get(platform.machine(), platform.machine()),
+        "architecture": machine(),
         "os": "linux",
         "config": {"Entrypoint": list(command), "Env": ["PATH=/bin:/usr/bin"]},
         "rootfs": {"type": "layers", "diff_ids": [f"sha256:{_digest(layer)}"]},
