@@ -21,13 +21,16 @@ LOCK_WAIT: Final = "-oDPkg::Lock::Timeout=300"
 FORMAT: Final = "$(ORIGIN) $(LABEL) $(REPO_URI)"
 MIRROR: Final = "DEBIAN_MIRROR"
 NETWORK_SETTING: Final = re.compile(r'Acquire::(?:https?::|Check-)[\w:.-]* "[^"]+";')
-CLEANUP: Final = (
-    # scipy imports numpy.testing, which needs numpy's own tests
-    "find $1/usr/lib/python3 -type d -name tests ! -path '*/numpy/*' -prune -exec rm -rf {} +",
+NO_TRACE: Final = (
     'rm -f "$1/etc/apt/sources.list" "$1/etc/apt/apt.conf.d/99mmdebstrap"',
     'rm -f "$1/etc/resolv.conf" "$1/etc/hostname"',
 )
 """Nothing of the machine that built an image stays in it."""
+CLEANUP: Final = (
+    # scipy imports numpy.testing, which needs numpy's own tests
+    "find $1/usr/lib/python3 -type d -name tests ! -path '*/numpy/*' -prune -exec rm -rf {} +",
+    *NO_TRACE,
+)
 
 
 def ensure() -> None:
@@ -49,14 +52,13 @@ def ensure() -> None:
 
 def bootstrap(image: catalog.Image, target: pathlib.Path) -> None:
     """Make the root file system of an image's base, as a tar archive."""
-    network = progress.quick(["apt-config", "dump", "Acquire"])
-    argv = command(image, target, sources(), NETWORK_SETTING.findall(network))
+    argv = command(image, target, sources(), network())
     environment = {**os.environ, "SOURCE_DATE_EPOCH": "1750000000"}
     progress.run(argv, f"{image.name}: Debian packages", environment)
 
 
 def command(
-    image: catalog.Image, target: pathlib.Path, lines: Iterable[str], network: Iterable[str]
+    image: catalog.Image, target: pathlib.Path, lines: Iterable[str], settings: Iterable[str]
 ) -> Sequence[str]:
     """The command line that makes a root file system."""
     return [
@@ -64,7 +66,7 @@ def command(
         "--variant=essential",
         "--format=tar",
         f"--include={','.join(image.packages)}",
-        *(f"--aptopt={setting}" for setting in network),
+        *(f"--aptopt={setting}" for setting in settings),
         *(f"--dpkgopt=path-exclude={pattern}" for pattern in image.left_out),
         *(f"--dpkgopt=path-include={pattern}" for pattern in image.kept),
         *(f"--customize-hook={line}" for line in CLEANUP),
@@ -72,6 +74,11 @@ def command(
         str(target),
         *lines,
     ]
+
+
+def network() -> Sequence[str]:
+    """How this machine's apt reaches its mirrors: proxies, and how patient it is."""
+    return NETWORK_SETTING.findall(progress.quick(["apt-config", "dump", "Acquire"]))
 
 
 def sources() -> Sequence[str]:

@@ -1,7 +1,6 @@
 """The command line: `python -m localcluster.nodeimage`, then `KIND_NODE_IMAGE=` what it prints."""
 
 import pathlib
-import shutil
 import sys
 import tempfile
 import time
@@ -12,11 +11,7 @@ from localcluster.images import store
 from localcluster.nodeimage import inside, system
 
 NAME: Final = f"localhost/trainingjob-kind-node:v{versions.KUBERNETES}"
-CHANGES: Final = (
-    'ENTRYPOINT ["/usr/local/bin/entrypoint", "/sbin/init"]',
-    "ENV container=docker",
-    "ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-)
+BASE: Final = "localhost/trainingjob-kind-node-debian:1"
 
 
 def main() -> int:
@@ -37,20 +32,12 @@ def _build() -> None:
         progress.say("[2/4] the images that kubeadm starts")
         inside.write(base, folder, folder / "images.tar")
         inside.load(folder / "images.tar", root, folder)
-        progress.say("[3/4] the node's file system")
-        whole = shutil.copyfile(base, folder / "node.tar")
-        append = [
-            "tar",
-            "--append",
-            f"--file={whole}",
-            f"--directory={root}",
-            "--owner=0",
-            "--group=0",
-        ]
-        progress.run([*append, "."], "node: packing")
-        progress.say("[4/4] docker import")
-        changes = [f"--change={change}" for change in CHANGES]
-        progress.run(["docker", "import", *changes, str(whole), NAME], "docker import")
+        progress.say("[3/4] docker import")
+        progress.run(["docker", "import", str(base), BASE], "docker import")
+        progress.say("[4/4] docker build")
+        file = f"--file={system.HERE / 'Dockerfile'}"
+        build = ["docker", "build", f"--build-arg=BASE={BASE}", f"--tag={NAME}", file, str(root)]
+        progress.run(build, "docker build")
     progress.say(f"built in {progress.lasting(time.monotonic() - began)}")
     print(NAME)
 

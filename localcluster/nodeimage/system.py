@@ -40,17 +40,17 @@ KUBEADM: Final = gomodules.GoModule(
 
 def debian_archive() -> pathlib.Path:
     """The root file system of Debian packages, made once."""
-    digest = hashlib.sha256(json.dumps(command(pathlib.Path(), [])).encode()).hexdigest()
+    digest = hashlib.sha256(json.dumps(command(pathlib.Path(), [], [])).encode()).hexdigest()
     target = store.folder() / f"node-debian-{digest[:12]}.tar"
     if not target.exists():
         debian.ensure()
         lines = [line.replace(debian.SUITE, SUITE) for line in debian.sources()]
         with store.whole(target) as part:
-            progress.run(command(part, lines), "node: Debian packages")
+            progress.run(command(part, lines, debian.network()), "node: Debian packages")
     return target
 
 
-def command(target: pathlib.Path, lines: Sequence[str]) -> Sequence[str]:
+def command(target: pathlib.Path, lines: Sequence[str], settings: Sequence[str]) -> Sequence[str]:
     """The command line that makes it."""
     removal = f'cd "$1" && bash -c "shopt -s nullglob; rm -rf {" ".join(UNWANTED)}"'
     return [
@@ -58,8 +58,9 @@ def command(target: pathlib.Path, lines: Sequence[str]) -> Sequence[str]:
         "--variant=minbase",
         "--format=tar",
         f"--include={','.join(PACKAGES)}",
+        *(f"--aptopt={setting}" for setting in settings),
         f"--customize-hook={removal}",
-        *(f"--customize-hook={line}" for line in debian.CLEANUP),
+        *(f"--customize-hook={line}" for line in debian.NO_TRACE),
         SUITE,
         str(target),
         *lines,

@@ -38,7 +38,7 @@ def test_a_container_starts_from_kinds_hook_and_the_engines_limits() -> None:
 
 
 def test_debian_comes_without_what_a_container_has_no_use_for() -> None:
-    line = " ".join(system.command(pathlib.Path("/out"), ["deb http://mirror bookworm main"]))
+    line = " ".join(system.command(pathlib.Path("/out"), ["deb http://mirror bookworm main"], []))
     assert line.endswith("bookworm /out deb http://mirror bookworm main")
     assert all(pattern in line for pattern in system.UNWANTED)
 
