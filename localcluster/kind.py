@@ -16,6 +16,11 @@ NAME: Final = "trainingjobs"
 IMAGE: Final = "KIND_NODE_IMAGE"
 """Environment variable with a node image of the user's own, for an engine without a registry."""
 
+PATIENCE: Final = yaml.safe_dump(
+    {"kind": "InitConfiguration", "timeouts": {"kubernetesAPICall": "5m0s"}}
+)
+"""On a busy machine the first containers may take longer than the minute that kubeadm gives."""
+
 OLD_CGROUPS: Final = yaml.safe_dump({"kind": "KubeletConfiguration", "failCgroupV1": False})
 """The kubelet refuses to start on cgroups of version 1 unless it is told that we know."""
 
@@ -49,7 +54,7 @@ def config(nodes: int, *, gangs: bool = False, old: bool = False) -> str:
         "kind": "Cluster",
         "apiVersion": "kind.x-k8s.io/v1alpha4",
         "nodes": [{"role": role} for role in roles],
-        **({"kubeadmConfigPatches": [OLD_CGROUPS]} if old else {}),
+        "kubeadmConfigPatches": [PATIENCE, *([OLD_CGROUPS] if old else [])],
         **gang.kind(wanted=gangs),
     }
     return yaml.safe_dump(document, sort_keys=False)

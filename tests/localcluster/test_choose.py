@@ -76,9 +76,22 @@ def test_kind_takes_a_node_image_of_ones_own(
 
 
 def test_the_kubelet_is_told_of_old_cgroups_where_there_are_any() -> None:
-    (patch,) = yaml.safe_load(kind.config(1, old=True))["kubeadmConfigPatches"]
-    assert yaml.safe_load(patch) == {"kind": "KubeletConfiguration", "failCgroupV1": False}
-    assert "kubeadmConfigPatches" not in kind.config(1)
+    told = {"kind": "KubeletConfiguration", "failCgroupV1": False}
+    assert told in patches(kind.config(1, old=True))
+    assert told not in patches(kind.config(1))
+
+
+def test_kubeadm_gives_a_busy_machine_its_time() -> None:
+    (patience,) = patches(kind.config(1))
+    assert patience == {
+        "kind": "InitConfiguration",
+        "timeouts": {"kubernetesAPICall": "5m0s"},
+    }
+
+
+def patches(config: str) -> list[object]:
+    """What kind tells kubeadm in addition."""
+    return [yaml.safe_load(patch) for patch in yaml.safe_load(config)["kubeadmConfigPatches"]]
 
 
 def test_named_assets_must_hold_both_servers(tmp_path: pathlib.Path) -> None:
