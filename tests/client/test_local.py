@@ -61,6 +61,6 @@ def test_exit_codes_are_a_shells(found: int, told: int) -> None:
 
 
 def test_torchrun_starts_several() -> None:
-    assert local.command("python", "a.py", ["-x"], 1) == ["python", "a.py", "-x"]
-    many = local.command("python", "a.py", ["-x"], 2)
+    assert local.command("python", "a.py", ["-x"], torchrun=False) == ["python", "a.py", "-x"]
+    many = local.command("python", "a.py", ["-x"], torchrun=True)
     assert many == ["python", "-m", "torch.distributed.run", "a.py", "-x"]

@@ -59,6 +59,12 @@ def test_all_that_may_be_chosen() -> None:
     assert job["spec"]["template"]["spec"]["securityContext"]["runAsUser"] == 1000
 
 
+def test_a_script_may_start_its_processes_itself() -> None:
+    job, container = made(processes=2, torchrun=False)
+    assert job["spec"]["processesPerInstance"] == 2
+    assert container["command"][0] == "python"
+
+
 def test_the_files_go_with_the_job() -> None:
     job, _ = made()
     found = scripts.config_map(a_script(), {**job, "metadata": {**job["metadata"], "uid": UID}})

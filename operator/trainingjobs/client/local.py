@@ -62,9 +62,9 @@ def _here(text: str, place: Place, ports: Sequence[int]) -> str:
     return text.replace(place.worker_address, HOST).replace(place.address(), HOST)
 
 
-def command(python: str, script: str, args: Sequence[str], processes: int) -> list[str]:
+def command(python: str, script: str, args: Sequence[str], *, torchrun: bool) -> list[str]:
     """What an instance runs: the script, or torchrun that starts several of it."""
-    launcher = ["-m", "torch.distributed.run"] if processes > 1 else []
+    launcher = ["-m", "torch.distributed.run"] if torchrun else []
     return [python, *launcher, script, *args]
 
 

@@ -32,7 +32,8 @@ class Script:
     env: Mapping[str, str] = field(default_factory=dict)
     framework: str | None = None
     processes: int | str | None = None
-    """In each pod; torchrun starts them."""
+    """In each pod; torchrun starts them, unless the script does that itself."""
+    torchrun: bool | None = None
     gpus: int = 0
     cpus: str | None = None
     memory: str | None = None
@@ -156,7 +157,8 @@ def _pod(script: Script, name: str) -> Manifest:
 
 def _container(script: Script) -> Manifest:
     main = f"{FOLDER}/{next(iter(script.files))}"
-    starter = "python" if script.processes in {None, 1} else "torchrun"
+    several = script.processes not in {None, 1}
+    starter = "torchrun" if several and script.torchrun is not False else "python"
     mount = {"name": VOLUME, "mountPath": FOLDER, "readOnly": True}
     made: dict[str, Any] = {
         "name": labels.TRAINER,

@@ -31,6 +31,7 @@ _HERE = [name.value for name in Framework if name not in {Framework.MPI, Framewo
     "-n", "--instances", type=click.IntRange(1, 1000), default=2, help="As pods would be."
 )
 @click.option("--processes", type=click.IntRange(1, 64), default=1, help="In each, by torchrun.")
+@click.option("--torchrun/--no-torchrun", default=True, help="No: the script starts them itself.")
 @click.option("--framework", type=click.Choice(_HERE), default="PyTorch", help="Whose environment.")
 @click.option("--python", metavar="PATH", help="The interpreter; else the python of your PATH.")
 def run_local_(script: Path, args: tuple[str, ...], **chosen: str | int | None) -> None:
@@ -49,7 +50,8 @@ def run_local_(script: Path, args: tuple[str, ...], **chosen: str | int | None) 
     if isinstance(group, Invalid):
         raise screen.Failure(str(group))
     python = chosen["python"] or shutil.which("python") or sys.executable
-    command = local.command(str(python), str(script), args, processes)
+    torchrun = processes > 1 and bool(chosen["torchrun"])
+    command = local.command(str(python), str(script), args, torchrun=torchrun)
     ports = _free_ports(count)
     environments = local.environments(group, ports, os.cpu_count() or 1, os.environ)
     sys.exit(screen.run(_group(command, environments), "stopped"))

@@ -63,6 +63,7 @@ def _pairs(ctx: click.Context, param: click.Parameter, values: Iterable[str]) ->
 @click.option("--cpus", metavar="N", help="Of each pod, as 2 or 500m.")
 @click.option("--memory", metavar="SIZE", help="Of each pod, as 4Gi.")
 @click.option("--processes", metavar="N", help="In each pod, started by torchrun; or auto.")
+@click.option("--torchrun/--no-torchrun", default=None, help="No: the script starts them itself.")
 @click.option("--framework", metavar="NAME", help="PyTorch (the default), TensorFlow, JAX, None.")
 @click.option("--max-restarts", type=click.IntRange(0), metavar="N", help="After failures.")
 @click.option(
