@@ -13,7 +13,7 @@ import yaml
 
 from chart import rendering
 from integration.server import ApiServer
-from trainingjobs.cluster.rbac import REVIEWS, RULES
+from trainingjobs.cluster.rbac import LEADING, REVIEWS, RULES
 
 pytestmark = pytest.mark.integration
 
@@ -22,6 +22,7 @@ Permission = tuple[str, str, str]
 ASKING = {(rule.group, rule.resource, verb) for rule in REVIEWS for verb in rule.verbs}
 """What neither mode can do without; it has no namespace."""
 OPERATOR = {(it.group, it.resource, verb) for it in RULES for verb in it.verbs} | ASKING
+LEADER = {(it.group, it.resource, verb) for it in LEADING for verb in it.verbs}
 SERVED = ("served-a", "served-b")
 OTHER = "not-served"
 EVERYWHERE = ""
@@ -81,6 +82,7 @@ def namespaced(apiserver: ApiServer, helm: rendering.Helm) -> str:
 
 def installed(apiserver: ApiServer, manifests: list[rendering.Manifest]) -> str:
     """The user name of the account that the rendered roles, now in the server, are for."""
+    apiserver.kubectl("create", "namespace", rendering.NAMESPACE)
     roles = yaml.safe_dump_all(rendering.of_kind(manifests, *RBAC))
     applied = apiserver.kubectl("apply", "--validate=strict", "-f", "-", input=roles)
     assert applied.returncode == 0, applied.stderr
@@ -160,7 +162,8 @@ def test_the_operator_of_a_cluster_is_granted_its_rules(
     ("namespace", "rules"),
     [
         *((served, OPERATOR) for served in SERVED),
-        *((other, ASKING) for other in (OTHER, rendering.NAMESPACE)),
+        (OTHER, ASKING),
+        (rendering.NAMESPACE, ASKING | LEADER),
     ],
     ids=[*SERVED, OTHER, "its own"],
 )
