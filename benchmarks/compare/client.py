@@ -74,12 +74,21 @@ class Client:
         return found
 
     async def watch(self, path: str) -> AsyncIterator[Json]:
-        """All events from the beginning, until cancelled; a watch that ends begins again."""
+        """All events from the beginning, until cancelled; a watch that is cut goes on.
+
+        Raises:
+            RuntimeError: when the server has no more of it: then something was missed.
+        """
+        query = {"watch": "1"}
         while True:
             try:
-                async with self._http.get(f"{self._url}{path}?watch=1") as answer:
+                async with self._http.get(self._url + path, params=query) as answer:
                     answer.raise_for_status()
                     async for line in answer.content:
-                        yield json.loads(line)
-            except aiohttp.ClientError:
+                        event = json.loads(line)
+                        if event["type"] == "ERROR":
+                            raise RuntimeError(f"watch {path}: {event['object']}")
+                        query["resourceVersion"] = event["object"]["metadata"]["resourceVersion"]
+                        yield event
+            except (aiohttp.ClientError, ValueError):  # cut, also in the middle of a line
                 await asyncio.sleep(0.2)

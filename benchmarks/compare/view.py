@@ -51,22 +51,35 @@ class View:
     """How many of the pods that are there are in each phase."""
     last: float = 0.0
     """When the last event came."""
+    broken: BaseException | None = None
+    """Why nothing more is seen."""
     _of_job: Counter[str] = field(default_factory=Counter)
     _moved: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     async def follow(self) -> None:
         """Watch until cancelled."""
         core = f"/api/v1/namespaces/{self.namespace}"
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._read(f"{core}/pods", self._pod))
-            group.create_task(self._read(f"{core}/services", self._service))
-            group.create_task(self._read(self.kind.path(self.namespace), self._job))
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._read(f"{core}/pods", self._pod))
+                group.create_task(self._read(f"{core}/services", self._service))
+                group.create_task(self._read(self.kind.path(self.namespace), self._job))
+        except ExceptionGroup as errors:
+            self.broken = errors.exceptions[0]
+            async with self._moved:
+                self._moved.notify_all()
 
     async def until(self, holds: Callable[[], bool], patience: float) -> float:
-        """When it came to hold; never, if patience ends before."""
+        """When it came to hold; never, if patience ends before.
+
+        Raises:
+            RuntimeError: when the watch has ended.
+        """
         deadline = time.monotonic() + patience
         async with self._moved:
             while not holds():
+                if self.broken is not None:
+                    raise RuntimeError("nothing is watched any more") from self.broken
                 left = deadline - time.monotonic()
                 if left <= 0:
                     return NEVER
