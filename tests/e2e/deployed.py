@@ -42,8 +42,9 @@ class Operator:
         place.kubectl("delete", "pod", killer["metadata"]["name"], "--grace-period=1")
 
     def wait_until_ready(self, replicas: int = 1) -> None:
-        """Watch it until it serves."""
+        """Watch it until it serves, and those that were there before are gone."""
         self.home.wait("deployments", lambda seen: _is_ready(seen[self.name], replicas))
+        self.home.wait("pods", lambda pods: not any(map(self._leaves, pods.values())))
 
     def leader(self) -> str:
         """The pod that leads, by the Lease."""
@@ -113,6 +114,10 @@ class Operator:
 
     def _pods(self) -> Objects:
         return {n: pod for n, pod in self.home.objects("pods").items() if self._is_mine(n)}
+
+    def _leaves(self, pod: Manifest) -> bool:
+        metadata = pod["metadata"]
+        return self._is_mine(metadata["name"]) and "deletionTimestamp" in metadata
 
     def _is_mine(self, pod: str) -> bool:
         return pod.startswith(f"{self.name}-")
