@@ -24,6 +24,11 @@ class Medians:
     runs: int
     failed: tuple[str, ...]
 
+    @property
+    def whole(self) -> bool:
+        """Whether thousands were thousands."""
+        return str(self.about.get("scale", "1")) == "1"
+
     def of(self, scenario: str, system: str, what: str) -> float:
         """One figure; not a number where there is none."""
         return self.figures.get((scenario, system), {}).get(what, math.nan)

@@ -41,7 +41,7 @@ def _about(found: Medians) -> str:
         f"processes, load average {about['load before']} before the first run, Python "
         f"{about['python']}, {versions}."
     )
-    if about.get("scale", "1") != "1":
+    if not found.whole:
         words += f" A quick look: thousands of jobs or pods were {about['scale']} of that."
     failed = f" Failed runs: {'; '.join(found.failed)}." if found.failed else ""
     return f"{words}{failed}\n"

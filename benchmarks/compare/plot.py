@@ -23,6 +23,10 @@ _DECADES: Final = (-2, 3)
 def draw(found: Medians) -> str:
     """The whole picture."""
     lines = [_line(found, system, colour) for system, colour in _COLOURS.items()]
+    legend = [
+        _text(_LEFT + 12, _TOP + 16 * row, system, colour=colour)
+        for row, (system, colour) in enumerate(_COLOURS.items(), 1)
+    ]
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" {_FONT}>',
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="white"/>',
@@ -31,6 +35,7 @@ def draw(found: Medians) -> str:
         *(_text(_x(size), _HEIGHT - _BOTTOM + 20, f"{size:,}", "middle") for size in SIZES),
         _text(_x(130), _HEIGHT - 10, "pods of one job", "middle"),
         *lines,
+        *legend,
         "</svg>",
     ]
     return "\n".join(filter(None, parts)) + "\n"
@@ -44,7 +49,7 @@ def _line(found: Medians, system: str, colour: str) -> str:
     points = " ".join(f"{_x(size):.1f},{_y(value):.1f}" for size, value in there.items())
     last, value = list(there.items())[-1]
     return f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>' + _text(
-        _x(last) + 8, _y(value) + 4, f"{system} {value:.3g} s", colour=colour
+        _x(last) + 8, _y(value) + 4, f"{value:.3g} s", colour=colour
     )
 
 

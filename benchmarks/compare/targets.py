@@ -33,6 +33,11 @@ def _ours(scenario: str, what: str) -> Figure:
     return lambda found: found.of(scenario, "ours", what)
 
 
+def _thousands(scenario: str, what: str) -> Figure:
+    """A figure that says nothing after a quick look at a part of the jobs."""
+    return lambda found: _ours(scenario, what)(found) if found.whole else math.nan
+
+
 def _ratio(scenario: str, what: str) -> Figure:
     return lambda found: found.of(scenario, "ours", what) / found.of(scenario, "raw", what)
 
@@ -54,7 +59,7 @@ TARGETS: Final = (
     Target(
         "API writes while nothing changes, 1,000 finished jobs",
         "0 a minute",
-        ((_ours("finished", "writes a minute"), 0, "a minute"),),
+        ((_thousands("finished", "writes a minute"), 0, "a minute"),),
     ),
     Target(
         "from a pod's change until the status shows it, p99",
@@ -72,15 +77,15 @@ TARGETS: Final = (
     Target(
         "memory of the operator at 1,000 jobs with 10,000 pods",
         "≤ 150 MB",
-        ((_ours("restart", "memory"), 143.1, "MiB"),),
+        ((_thousands("restart", "memory"), 143.1, "MiB"),),
     ),
     Target(
         "a restart of the operator with 1,000 jobs",
         "first right action ≤ 5 s, nothing made twice",
         (
-            (_ours("restart", "first right action"), 5, "s"),
-            (_ours("restart", "pods made too often"), 0, "pods twice"),
-            (_ours("restart", "pods deleted"), 0, "pods deleted"),
+            (_thousands("restart", "first right action"), 5, "s"),
+            (_thousands("restart", "pods made too often"), 0, "pods twice"),
+            (_thousands("restart", "pods deleted"), 0, "pods deleted"),
         ),
     ),
     Target(

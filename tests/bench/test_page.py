@@ -69,6 +69,14 @@ def test_a_target_without_a_figure_is_not_met(tmp_path: Path) -> None:
     assert targets.TARGETS[0].row(found).endswith("| not measured | |")
 
 
+def test_a_part_of_the_jobs_meets_no_target_about_all_of_them(tmp_path: Path) -> None:
+    finished = {**took("ours", None, 1, "finished"), "figures": {"writes a minute": 0.0}}
+    found = results(tmp_path, [finished])
+    assert targets.TARGETS[2].row(found).endswith("| yes |")
+    found.about["scale"] = "0.1"
+    assert targets.TARGETS[2].row(found).endswith("| not measured | |")
+
+
 def test_only_what_is_between_the_marks_is_written_anew(tmp_path: Path) -> None:
     file = tmp_path / "page.md"
     file.write_text(f"before\n{page.BEGIN}\nold\n{page.END}\nafter\n")
