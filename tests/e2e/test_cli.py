@@ -27,7 +27,7 @@ for number in range({LINES}):
     if (attempt, rank, number) == ("1", "1", 100):
         sys.exit("no such shard")
 """
-SENT = ("--image", IMAGE, "--user", "1000", "--cpus", "10m", "--memory", "64Mi")
+SENT = ("--image", IMAGE, "--user", "1000", "--memory", "64Mi")
 
 
 def tj(kubeconfig: Path, lab: Namespace, *args: str) -> list[str]:
