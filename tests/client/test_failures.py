@@ -22,7 +22,7 @@ from trainingjobs.client.failures import (
     told,
     translated,
 )
-from trainingjobs.client.watches import passing
+from trainingjobs.client.watches import passing, steady
 
 JOBS = "https://cluster:6443/apis/trainingjob.dev/v1/namespaces/lab/trainingjobs"
 REQUEST = httpx2.Request("GET", JOBS)
@@ -93,6 +93,24 @@ def test_our_own_errors_pass_as_they_are() -> None:
 )
 def test_what_is_worth_another_try(error: httpx2.HTTPError, over_soon: bool) -> None:
     assert passing(error) is over_soon
+
+
+async def test_a_connection_that_breaks_is_no_answer() -> None:
+    answers: list[Exception | str] = [httpx2.ReadError("cut"), "there"]
+
+    async def ask() -> str:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    assert await steady(ask) == "there"
+    answers += [httpx2.ConnectError("no")] * 3
+    with pytest.raises(httpx2.ConnectError):
+        await steady(ask)
+    answers += [plain(404), "not asked"]
+    with pytest.raises(httpx2.HTTPStatusError):
+        await steady(ask)
 
 
 def a_config(name: str, current: str | None) -> KubeConfig:

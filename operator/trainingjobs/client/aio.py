@@ -83,17 +83,25 @@ class AsyncTrainingJobClient:
 
     async def get_job(self, name: str) -> Job:
         """One job as it is now."""
-        with told():
+
+        async def ask() -> Job:
             return Job(dict(await self._api.get(kinds.TrainingJob, name, namespace=self.namespace)))
+
+        with told():
+            return await watches.steady(ask)
 
     async def get_job_pods(self, job: Job) -> list[Manifest]:
         """The pods that the job has now."""
         chosen: dict[str, Any] = {labels.JOB_UID: job.uid}
-        with told():
+
+        async def ask() -> list[Manifest]:
             found = self._api.list(
                 kinds.Pod, namespace=job.namespace, labels=chosen, chunk_size=_PAGE
             )
             return [dict(pod) async for pod in found]
+
+        with told():
+            return await watches.steady(ask)
 
     async def get_job_events(self, job: Job) -> list[Manifest]:
         """What was told of the job, and of the pods that it has now, the latest last."""

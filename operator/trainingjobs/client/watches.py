@@ -1,9 +1,9 @@
 """Objects as they change: a watch that breaks is begun anew, from what is there by then."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import httpx2
 from lightkube import AsyncClient
@@ -13,7 +13,9 @@ from trainingjobs.client.failures import GoneError, NotFoundError, translated
 from trainingjobs.client.job import Job, Manifest
 from trainingjobs.model import labels
 
+T = TypeVar("T")
 _PAUSES = (0.2, 1.0, 2.0, 5.0)
+_AGAIN = (0.1, 0.3)
 _PASSING = {408, 410, 429}
 
 
@@ -91,6 +93,16 @@ async def _pods(api: AsyncClient, of: Job) -> AsyncGenerator[Manifest, None]:
         async for kind, pod in changes:
             if kind != "DELETED":
                 yield dict(pod)
+
+
+async def steady(ask: Callable[[], Awaitable[T]]) -> T:
+    """The answer; a connection that breaks meanwhile is none, so it is asked for again."""
+    for seconds in _AGAIN:
+        try:
+            return await ask()
+        except httpx2.TransportError:
+            await asyncio.sleep(seconds)
+    return await ask()
 
 
 async def _pause(failures: int) -> None:
