@@ -52,6 +52,15 @@ def test_a_group_in_part_gives_its_room_back_after_a_while() -> None:
     assert (late.status.restarts, late.status.disruptions, late.status.attempts) == (0, 0, [])
 
 
+def test_an_api_server_that_does_not_answer_is_no_lack_of_room() -> None:
+    deaf = Problem(trouble=Trouble.UNAVAILABLE, name="mnist-worker-1", message="no answer")
+    made = (a_pod(0), a_pod(1))
+    fresh = waiting(-300, partial_since=None)
+    assert decided(seen(*made, problems=(deaf,)), fresh).status.partial_since is None
+    assert decided(seen(*made, problems=(QUOTA,)), fresh).status.partial_since == NOW
+    assert decided(seen(*HALF, problems=(deaf,)), fresh).status.partial_since == NOW
+
+
 def test_it_comes_again_later_and_says_so_until_then() -> None:
     released = decided(seen(*HALF), waiting()).status
     due = released.next_attempt_time

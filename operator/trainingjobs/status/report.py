@@ -12,7 +12,7 @@ from typing import Any
 from trainingjobs.model import labels, names
 from trainingjobs.model.finding import Diagnosis, Kind
 from trainingjobs.model.job import TrainingJob
-from trainingjobs.model.observed import Observed
+from trainingjobs.model.observed import Observed, Trouble
 from trainingjobs.model.report import Stage
 from trainingjobs.model.spec import CleanPodPolicy
 from trainingjobs.model.status import Condition, Phase, Status
@@ -54,7 +54,9 @@ def report(
             "ready": f"{place.ready}/{size}",
             "instances": place.counts,
             "running_time": moved.running_time or (now if phase is Phase.RUNNING else None),
-            "partial_since": _partial_since(moved, verdict, place, now),
+            "partial_since": (moved.partial_since or now)
+            if _in_part(verdict, place, seen)
+            else None,
             "placement_timeouts": 0 if place.scheduled else moved.placement_timeouts,
             "replicas": sum(not pod.terminating for pod in place.pods.values()),
             "conditions": _numbered(job, _merged(moved, facts, phase, now)),
@@ -108,11 +110,14 @@ def _joining(status: Status, diagnosis: Diagnosis) -> bool:
     return waits and not conditions.holds(known, conditions.REGISTERED)
 
 
-def _partial_since(
-    status: Status, verdict: Verdict, place: Standing, now: datetime
-) -> datetime | None:
-    waits = verdict.step is Step.RUN and place.partial
-    return (status.partial_since or now) if waits else None
+def _in_part(verdict: Verdict, place: Standing, seen: Observed) -> bool:
+    """True while a part of the group waits for room for the rest.
+
+    Not where the API server alone keeps the rest from being made: to give room back helps nobody.
+    """
+    unheard = any(problem.trouble is Trouble.UNAVAILABLE for problem in seen.problems)
+    made = not unheard or place.counts.pending > 0
+    return verdict.step is Step.RUN and place.partial and made
 
 
 def _left(job: TrainingJob, seen: Observed, verdict: Verdict) -> Observed:
