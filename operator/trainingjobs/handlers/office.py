@@ -45,12 +45,18 @@ def candidacy(settings: Settings, api: Api, today: Callable[[], datetime]) -> Ca
     if not settings.lease:
         return None
     namespace, _, name = settings.lease.partition("/")
-    me = lease.identity(instance(), secrets.token_hex(_CHANCE_BYTES))
+    me = _identity(secrets.token_hex(_CHANCE_BYTES))
     who = Candidate(namespace=namespace, name=name, me=me, clock=clock, today=today)
     election = Election(api, who)
     # without the roll call nobody has to find the leader
     badge = Badge(api, namespace, instance(), election.holds) if settings.report_url else None
     return Candidacy(election=election, badge=badge)
+
+
+def _identity(chance: str) -> str:
+    """This process's name on the Lease; two of one machine are no heirs of each other."""
+    pod = os.environ.get("POD_NAME")
+    return lease.identity(pod or f"{socket.gethostname()}.{chance}", chance)
 
 
 def instance() -> str:

@@ -64,8 +64,12 @@ def seen(before: Seen | None, lease: Manifest | None, now: float) -> Seen:
 
 
 def vacant(found: Seen, me: str, now: float, terms: Terms = TERMS) -> bool:
-    """True when this candidate may take it."""
-    return found.holder in {"", me} or now >= found.ends(terms)
+    """True when this candidate may take it.
+
+    A kubelet starts a pod's container anew only when the one before has ended: what ran in this
+    very pod holds nothing any more.
+    """
+    return not found.holder or pod_of(found.holder) == pod_of(me) or now >= found.ends(terms)
 
 
 def wait(found: Seen, now: float, terms: Terms = TERMS) -> float:
@@ -100,7 +104,12 @@ def released(found: Seen, today: datetime) -> Manifest:
 
 
 def identity(pod: str, chance: str) -> str:
-    """The name of one process: a container that starts anew is not the one that ended."""
+    """The name of one process: a container that starts anew is not the one that ended.
+
+    Args:
+        pod: its pod; outside of a pod a name that no other process has.
+        chance: what no process before had.
+    """
     return f"{pod}_{chance}"
 
 
