@@ -112,6 +112,12 @@ def test_an_alert_says_what_it_means_and_names_what_it_has(rule: Any) -> None:
     assert set(re.findall(r"\$labels\.(\w+)", text)) <= known
 
 
+def test_a_release_that_leads_does_not_hide_one_that_does_not() -> None:
+    (rule,) = (it for it in RULES if it["alert"] == "TrainingJobOperatorNoLeader")
+    summed = promql_parser.parse(rule["expr"]).lhs
+    assert {*summed.modifier.labels} == {"namespace", "job"}
+
+
 def test_the_dashboard_is_one_that_grafana_takes() -> None:
     ids = [panel["id"] for panel in DASHBOARD["panels"]]
     assert len(set(ids)) == len(ids)

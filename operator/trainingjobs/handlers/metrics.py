@@ -45,7 +45,7 @@ class Metrics:
             registry=self.registry,
         )
         self.depth = self._gauge("queue_depth", "Jobs that wait for a worker.")
-        self.ready = self._gauge("ready", "1 once all jobs were listed and are looked after.")
+        self.ready = self._gauge("ready", "1 once all jobs were listed and are followed.")
         self.leader = self._gauge("leader", "1 on the replica that leads.")
         self.leads: Callable[[], bool] = lambda: True
         self.leader.set_function(self.leading)
