@@ -7,6 +7,7 @@ MAKEFLAGS += --no-print-directory
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/trainingjob-operator
 UV_VERSION := 0.13.9
 CHECKOV_VERSION := 3.3.30
+# its libraries as of this day, so that none that comes later changes the verdict
 CHECKOV_UNTIL := 2026-11-25
 UV := $(CACHE)/tools/uv-$(UV_VERSION)/bin/uv
 PYTHON := .venv/bin/python
@@ -118,7 +119,7 @@ images: install ## Build the images whose inputs changed: the operator's and the
 node-image: install ## Make a node image for kind without a registry, print its name (KIND_NODE_IMAGE=)
 	@$(PYTHON) -m localcluster.nodeimage
 
-deploy: cluster ## Install the operator on the local cluster with Helm
+deploy: cluster ## Install the operator on the local cluster with Helm (REPLICAS=2)
 	@$(PYTHON) -m localcluster.deploy install
 
 undeploy: install ## Remove the operator from the local cluster; jobs stay
