@@ -11,7 +11,7 @@ from lightkube import AsyncClient
 from lightkube.core.generic_client import ALL_NS
 from lightkube.types import PatchType
 
-from trainingjobs.client import config, kinds, sending, transport, watches
+from trainingjobs.client import asked, config, kinds, sending, transport, watches
 from trainingjobs.client import script as scripts
 from trainingjobs.client.failures import (
     ClientError,
@@ -49,14 +49,14 @@ class AsyncTrainingJobClient:
         """
         with told():
             self._config = config.load(kubeconfig, context)
+            self.namespace = asked.namespace(str(namespace or self._config.namespace))
             self._api = AsyncClient(
                 config=self._config,
-                namespace=namespace,
+                namespace=self.namespace,
                 field_manager=FIELD_MANAGER,
                 transport=transport.made(self._config),
             )
         self.raw = Raw(self._config)
-        self.namespace = str(namespace or self._config.namespace)
 
     async def __aenter__(self) -> Self:
         return self
@@ -83,6 +83,7 @@ class AsyncTrainingJobClient:
 
     async def get_job(self, name: str) -> Job:
         """One job as it is now."""
+        asked.job(name)
 
         async def ask() -> Job:
             return Job(dict(await self._api.get(kinds.TrainingJob, name, namespace=self.namespace)))
@@ -118,8 +119,9 @@ class AsyncTrainingJobClient:
 
     async def create_job(self, manifest: Manifest, *, dry_run: bool = False) -> Job:
         """The job that the API server makes of the manifest."""
-        metadata = {"namespace": self.namespace, **(manifest.get("metadata") or {})}
-        placed = kinds.TrainingJob({**manifest, "metadata": metadata})
+        metadata = manifest.get("metadata") or {}
+        where = asked.namespace(str(metadata.get("namespace") or self.namespace))
+        placed = kinds.TrainingJob({**manifest, "metadata": {**metadata, "namespace": where}})
         with told():
             return Job(dict(await self._api.create(placed, dry_run=dry_run)))
 
@@ -156,7 +158,7 @@ class AsyncTrainingJobClient:
         with told():
             changed = await self._api.patch(
                 kinds.TrainingJob,
-                name,
+                asked.job(name),
                 change,
                 namespace=self.namespace,
                 patch_type=PatchType.MERGE,
@@ -166,7 +168,7 @@ class AsyncTrainingJobClient:
     async def delete_job(self, name: str) -> None:
         """Delete the job; its pods go with it."""
         with told():
-            await self._api.delete(kinds.TrainingJob, name, namespace=self.namespace)
+            await self._api.delete(kinds.TrainingJob, asked.job(name), namespace=self.namespace)
 
     async def watch_job(self, name: str) -> AsyncGenerator[Job, None]:
         """The job now and after each change; an API server that is away for a while is waited for.
@@ -174,7 +176,7 @@ class AsyncTrainingJobClient:
         Raises:
             GoneError: when it is deleted.
         """
-        async with aclosing(watches.job(self._api, self.namespace, name)) as states:
+        async with aclosing(watches.job(self._api, self.namespace, asked.job(name))) as states:
             async for job in states:
                 yield job
 

@@ -4,11 +4,12 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 import yaml
 from lightkube.config.kubeconfig import KubeConfig, SingleConfig
-from lightkube.config.models import NameValue, UserExec
+from lightkube.config.models import NameValue, User, UserExec
 from lightkube.core.exceptions import ConfigError
 
 DEFAULT = Path("~/.kube/config")
@@ -66,10 +67,21 @@ def _chosen(config: KubeConfig, context: str | None) -> SingleConfig:
     chosen = config.get(context)
     if chosen is None:
         raise ConfigError("the kubeconfig has no current context")
-    user = chosen.user
-    if user is not None and user.exec is not None:
+    _check(str(chosen.cluster.server))
+    user = chosen.user or User()
+    if user.exec is not None:
         user = msgspec.structs.replace(user, exec=plugin(user.exec))
     return chosen._replace(user=user)
+
+
+def _check(server: str) -> None:
+    try:
+        address = urlsplit(server)
+        right = address.scheme in {"http", "https"} and address.hostname and address.port != 0
+    except ValueError:
+        right = False
+    if not right:
+        raise ConfigError(f"{server!r} is no server's address: write https://HOST:PORT")
 
 
 def plugin(found: UserExec) -> UserExec:

@@ -1,10 +1,13 @@
 """What goes wrong between a client and its cluster, in one line that says what to do next."""
 
+import binascii
+import json
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import httpx2
+import msgspec
 from lightkube.core.exceptions import ApiError, ConfigError
 
 from trainingjobs.model import labels
@@ -46,7 +49,7 @@ def told() -> Iterator[None]:
     """Whatever goes wrong inside comes out as a ClientError."""
     try:
         yield
-    except (httpx2.HTTPError, ConfigError, OSError, KeyError) as error:
+    except (httpx2.HTTPError, ConfigError, OSError, KeyError, ValueError) as error:
         if isinstance(error, ClientError):
             raise
         raise translated(error) from error
@@ -64,10 +67,21 @@ def translated(error: Exception) -> ClientError:
                 f"the API server cannot be reached ({_where(error)}): {_cause(error)}; "
                 "check the cluster and --context"
             )
+        case json.JSONDecodeError() | msgspec.MsgspecError() | binascii.Error():
+            return _unreadable(error)
         case KeyError():
             return ClientError(f"the kubeconfig, or what its exec plugin answers, has no {error}")
         case _:
             return ClientError(f"{error}; check --kubeconfig, KUBECONFIG and --context")
+
+
+def _unreadable(error: Exception) -> ClientError:
+    if isinstance(error, binascii.Error):
+        return ClientError(f"a certificate or key in the kubeconfig is no base64: {error}")
+    words = " ".join(str(error).split())
+    return UnreachableError(
+        f"what answers is no API server, or was cut off ({words}); check --context, and proxies"
+    )
 
 
 def _answer(error: httpx2.HTTPStatusError) -> ClientError:

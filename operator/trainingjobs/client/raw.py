@@ -74,7 +74,10 @@ class Raw:
 
     def _body(self, answer: httpx2.Response) -> Manifest:
         answer.raise_for_status()
-        found: Any = answer.json()
+        try:
+            found: Any = answer.json()
+        except ValueError as error:
+            raise httpx2.DecodingError(f"no JSON: {error}", request=answer.request) from error
         return dict(found)
 
     def _client(self) -> httpx2.AsyncClient:

@@ -13,6 +13,7 @@ from lightkube.config import client_adapter
 from lightkube.config.kubeconfig import SingleConfig
 
 SECONDS = 10.0
+_PAGE = "it answers with a web page, as a proxy or another server does"
 _IDLE, _BETWEEN, _TRIES = 20, 10, 3
 _KEPT_ALIVE = (
     (socket.SOL_SOCKET, "SO_KEEPALIVE", 1),
@@ -22,7 +23,32 @@ _KEPT_ALIVE = (
 )
 
 
-def made(config: SingleConfig) -> httpx2.AsyncHTTPTransport:
+def made(config: SingleConfig) -> httpx2.AsyncBaseTransport:
+    """The way to this cluster's API server, whatever stands in between."""
+    return Checked(plain(config))
+
+
+class Checked(httpx2.AsyncBaseTransport):
+    """Answers as the libraries above expect them, though a proxy may give others."""
+
+    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
+        self._inner = inner
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """The answer, with a type even where it came without."""
+        answer = await self._inner.handle_async_request(request)
+        kind = answer.headers.setdefault("Content-Type", "text/plain")
+        if answer.is_success and kind.startswith("text/html"):
+            await answer.aclose()
+            raise httpx2.RemoteProtocolError(_PAGE, request=request)
+        return answer
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._inner.aclose()
+
+
+def plain(config: SingleConfig) -> httpx2.AsyncBaseTransport:
     """The way to this cluster's API server, through a proxy where the environment names one."""
     return httpx2.AsyncHTTPTransport(
         verify=client_adapter.verify_cluster(config.cluster, config.user, config.abs_file),  # type: ignore[arg-type]

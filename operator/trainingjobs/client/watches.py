@@ -34,7 +34,7 @@ async def job(api: AsyncClient, namespace: str, name: str) -> AsyncGenerator[Job
                         raise GoneError(f"{name} was deleted, and another of its name was made")
                     uid, failures = found.uid, 0
                     yield found
-        except httpx2.HTTPError as error:
+        except (httpx2.HTTPError, ValueError) as error:
             if not uid or not passing(error):
                 raise translated(error) from error
             await _pause(failures)
@@ -75,7 +75,7 @@ async def pods(api: AsyncClient, of: Job) -> AsyncGenerator[Manifest, None]:
                 async for pod in changing:
                     failures = 0
                     yield pod
-        except httpx2.HTTPError as error:
+        except (httpx2.HTTPError, ValueError) as error:
             if not passing(error):
                 raise translated(error) from error
             await _pause(failures)
@@ -109,8 +109,11 @@ async def _pause(failures: int) -> None:
     await asyncio.sleep(_PAUSES[min(failures, len(_PAUSES) - 1)])
 
 
-def passing(error: httpx2.HTTPError) -> bool:
-    """True for what may be over in a moment: no answer, a busy server, a watch that is too old."""
+def passing(error: Exception) -> bool:
+    """True for what may be over in a moment: no answer or half of one, a busy server, an old watch.
+
+    A ValueError is an answer that cannot be read.
+    """
     if not isinstance(error, httpx2.HTTPStatusError):
         return True
     status = getattr(error, "status", None)
