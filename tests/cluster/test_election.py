@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -289,6 +290,67 @@ def test_a_term_counts_from_the_question_however_late_the_answer_is() -> None:
         await room.close()
 
     run(scenario())
+
+
+def test_requests_that_take_long_keep_nobody_from_taking_over() -> None:
+    async def scenario() -> None:
+        room = Room()
+        room.enter("a")
+        room.enter("b")
+        await room.watch(5)
+        (first,) = room.holders
+        for _, wire, _ in room.all.values():
+            wire.delay = wire.back = lambda: 0.9
+        await room.kill(first)
+        await room.watch(60)
+        assert len(room.holders) == 1
+        await room.close()
+
+    run(scenario())
+
+
+def test_a_claim_that_was_on_its_way_is_given_up_as_well() -> None:
+    async def scenario() -> None:
+        room = Room(lambda: 0.0)
+        wire = room.enter("a")
+        await room.watch(5)
+        known = room.leases.answer
+
+        def late(method: str, body: dict[str, Any] | None) -> dict[str, Any]:
+            if method == "GET":
+                room.leases.answer = known  # type: ignore[method-assign]
+                found = known(method, body)
+                room.leases.revision += 1
+                room.leases.body = {**found, "metadata": {"resourceVersion": "9999"}}
+                room.leases.revision = 9999
+                return found
+            return known(method, body)
+
+        room.leases.answer = late  # type: ignore[method-assign]
+        await room.leave("a")
+        assert wire.asked[-4:] == ["GET", "PUT", "GET", "PUT"]
+        assert room.leases.holder == ""
+        await room.close()
+
+    run(scenario())
+
+
+def test_who_may_not_ask_says_so_aloud(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario() -> None:
+        room = Room()
+
+        def forbidden(_: str, __: Any) -> Any:
+            raise ApiError(403, "Forbidden", "leases is forbidden")
+
+        room.leases.answer = forbidden  # type: ignore[method-assign]
+        room.enter("a")
+        await room.watch(5)
+        election, *_ = room.all["a"]
+        assert not election.stands
+        await room.close()
+
+    run(scenario())
+    assert [it.levelname for it in caplog.records] == ["WARNING"]
 
 
 DELAYS = st.lists(st.sampled_from([0.0, 0.02, 0.5, 2.0, 2.9, 6.0]), min_size=1, max_size=40)

@@ -6,10 +6,14 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from builders import UID, a_body
 from handlers.instant import run
 from trainingjobs.cluster.callers import Caller
+from trainingjobs.handlers.answers import RefusedError
 from trainingjobs.handlers.program import Program
+from trainingjobs.handlers.reports import Reports
 from trainingjobs.model.report import Report
 from trainingjobs.model.report import Stage as Reached
 from trainingjobs.settings import Settings
@@ -120,6 +124,76 @@ def test_what_was_reported_goes_with_the_lead() -> None:
         assert stage.program._rolls.jobs == 0
 
     run(scenario())
+
+
+def test_a_report_that_was_on_its_way_when_the_lead_was_lost_is_not_taken() -> None:
+    async def scenario() -> None:
+        stage = Stage()
+        rolls = stage.program._rolls
+        caller = Caller(
+            key=KEY, job_uid=UID, pod_uid="p", attempt=1, instance=0, processes=1, size=1
+        )
+        body = b'{"version": 1, "process": "a", "stage": "spawned"}'
+        asked = asyncio.Event()
+        passes: Any = SimpleNamespace(read=lambda _: _claims(), proof=_after(asked))
+        reports = Reports(
+            passes=passes,
+            callers=SimpleNamespace(find=lambda _: caller),  # type: ignore[arg-type]
+            rolls=rolls,
+            allowance=SimpleNamespace(spend=lambda _: 0),  # type: ignore[arg-type]
+            ring=lambda *_: None,
+            ready=lambda _: stage.office.leads(),
+            body_seconds=5,
+        )
+        stage.lead()
+        task = asyncio.create_task(reports.take(_request(body)))
+        await asyncio.sleep(1)
+        await stage.lose()
+        asked.set()
+        with pytest.raises(RefusedError) as refusal:
+            await task
+        assert (refusal.value.status, rolls.jobs) == (503, 0)
+
+    run(scenario())
+
+
+def test_a_new_leader_begins_with_an_empty_roll() -> None:
+    async def scenario() -> None:
+        stage = Stage()
+        caller = Caller(
+            key=KEY, job_uid=UID, pod_uid="p", attempt=1, instance=0, processes=1, size=1
+        )
+        report = Report(version=1, process="a", stage=Reached.SPAWNED)
+        stage.program._rolls.take(caller, report, 100)
+        stage.lead()
+        assert stage.program._rolls.jobs == 0
+        await stage.lose()
+
+    run(scenario())
+
+
+def _claims() -> Any:
+    return SimpleNamespace(bound=SimpleNamespace(namespace=KEY[0]), pod_uid="p")
+
+
+def _after(event: asyncio.Event) -> Any:
+    async def proof(*_: Any) -> None:
+        await event.wait()
+
+    return proof
+
+
+def _request(body: bytes) -> Any:
+    class Request(dict[Any, Any]):
+        content_type = "application/json"
+        content_length = len(body)
+        headers = {"Authorization": "Bearer x"}  # noqa: RUF012
+        remote = "10.0.0.1"
+
+        async def read(self) -> bytes:
+            return body
+
+    return Request()
 
 
 def test_a_standby_tells_of_no_job() -> None:

@@ -49,6 +49,30 @@ class Desk:
         return [time for _, time in self.looks]
 
 
+def test_looks_that_never_wait_let_others_in_between() -> None:
+    """Else who renews the lease starves while a new leader looks at ten thousand jobs."""
+
+    async def scenario() -> None:
+        looked = 0
+
+        async def look(_: int) -> None:
+            nonlocal looked
+            looked += 1
+
+        queue: Queue[int] = Queue(look, workers=16)
+        for key in range(1000):
+            queue.wake(key)
+        queue.start()
+        longest = before = 0
+        while looked < 1000:
+            await asyncio.sleep(0)
+            longest, before = max(longest, looked - before), looked
+        assert longest <= 16
+        await queue.stop()
+
+    run(scenario())
+
+
 def test_a_bell_means_a_look_at_once() -> None:
     async def scenario() -> None:
         desk = Desk()

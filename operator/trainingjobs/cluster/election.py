@@ -22,6 +22,8 @@ from trainingjobs.model import lease
 
 _LOG = logging.getLogger(__name__)
 _TRY_SECONDS = 3.0
+_TAKE_SECONDS = 2 * _TRY_SECONDS
+"""It is a look and a write: who renews by one write must not be the only one with enough time."""
 _RELEASE_SECONDS = 2.0
 _PASSING = {errors.CONFLICT, errors.NOT_FOUND}
 _NEVER = float("-inf")
@@ -71,6 +73,11 @@ class Election:
         return self._who.clock() < self._until
 
     @property
+    def stands(self) -> bool:
+        """True once the API server has said whose it is: who may not ask will never lead."""
+        return self._seen is not None
+
+    @property
     def holder(self) -> str:
         """Who has it, as it was last seen."""
         return "" if self._seen is None else self._seen.holder
@@ -91,24 +98,37 @@ class Election:
     async def release(self) -> None:
         """Let the next one begin at once; only after nothing is written any more."""
         self._until = _NEVER
-        if self._seen is None or self._seen.holder != self._who.me:
+        if self._seen is None:
             return
         with suppress(ApiError, TimeoutError):
             async with asyncio.timeout(_RELEASE_SECONDS):
-                await self._look()
-                if self._seen.lease is not None and self._seen.holder == self._who.me:
-                    await self._write(lease.released(self._seen, self._who.today()))
-                    _LOG.info("the lease is released")
+                while not await self._released():
+                    pass
+
+    async def _released(self) -> bool:
+        """False where a last claim of ours came in between."""
+        found = await self._look()
+        if found.lease is None or found.holder != self._who.me:
+            return True
+        try:
+            await self._write(lease.released(found, self._who.today()))
+        except ApiError as error:
+            if error.status not in _PASSING:
+                raise
+            return False
+        _LOG.info("the lease is released")
+        return True
 
     async def _campaign(self) -> None:
         """Wait until the Lease is ours."""
         told = ""
         while True:
-            problem = await self._tried(_TRY_SECONDS, self._take)
+            problem = await self._tried(_TAKE_SECONDS, self._take)
             if self.holds():
                 return
             if problem != told:
-                _LOG.info("standing by: %s", problem)
+                level = logging.INFO if problem == self._waits() else logging.WARNING
+                _LOG.log(level, "standing by: %s", problem)
             told = problem
             found, now = self._seen, self._who.clock()
             await asyncio.sleep(lease.TERMS.ask if found is None else lease.wait(found, now))
@@ -141,9 +161,12 @@ class Election:
         await self._look()
         found, who = self._seen, self._who
         if found is None or not lease.vacant(found, who.me, who.clock()):
-            return f"{self.holder} leads"
+            return self._waits()
         await self._claim(found)
         return ""
+
+    def _waits(self) -> str:
+        return f"{self.holder} leads"
 
     async def _renew(self) -> str:
         try:

@@ -140,6 +140,9 @@ class Health:
     clock: Callable[[], float]
     checks: dict[str, Callable[[], str | None]] = field(default_factory=dict)
     ready: bool = False
+    """True once all jobs were listed."""
+    stands: Callable[[], bool] = lambda: True
+    """True once this process may come to lead: a rollout stops at one that never will."""
     rounds: Rounds = field(init=False)
     progress: Progress = field(init=False)
     _unwell_since: float | None = None

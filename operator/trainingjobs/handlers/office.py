@@ -83,6 +83,10 @@ class Office:
         """True while this process leads."""
         return self.serves and (self.stands is None or self.stands.election.holds())
 
+    def answers(self) -> bool:
+        """True once it is known who leads, or nobody has to."""
+        return self.stands is None or self.stands.election.stands
+
     def leader(self) -> str:
         """Who leads, as far as it is known here."""
         return instance() if self.stands is None else self.stands.election.holder
@@ -102,8 +106,9 @@ class Office:
 
     async def prepare(self) -> None:
         """Take off the label of the process that was in this pod before."""
-        if self.stands is not None and self.stands.badge is not None:
-            await self.stands.badge.tell()
+        badge = None if self.stands is None else self.stands.badge
+        if badge is not None and not await badge.tell():
+            badge.change()
 
     async def release(self) -> None:
         """Let another one lead at once."""
@@ -115,6 +120,7 @@ class Office:
 
         What vanished while a watch began anew is told to nobody: lists follow, not awaited.
         """
+        self.rolls.forget_all()
         self._start()
         self.progress.begin()
         for body in self.store.jobs():

@@ -60,16 +60,20 @@ class Probes:
         return web.Response(status=503 if complaints else 200, text="\n".join(complaints) or "ok")
 
     async def _readyz(self, _: web.Request) -> web.Response:
-        if self._health.ready:
-            return web.Response(text="ok")
-        return web.Response(status=503, text="the first list of jobs is not complete")
+        if not self._health.ready:
+            return web.Response(status=503, text="the first list of jobs is not complete")
+        if not self._health.stands():
+            return web.Response(status=503, text="the API server has not told whose the lease is")
+        return web.Response(text="ok")
 
     async def _leaderz(self, _: web.Request) -> web.Response:
         told = {"leads": self._metrics.leads(), "leader": self._leader()}
         return web.json_response(told)
 
     async def _metrics_text(self, _: web.Request) -> web.Response:
-        text = self._metrics.text() + await self._of_jobs.get("all", self._write_down)
+        leads = self._metrics.leads()
+        of_jobs = await self._of_jobs.get("all", self._write_down) if leads else b""
+        text = self._metrics.text() + of_jobs
         return web.Response(body=text, headers={"Content-Type": _METRICS_FORMAT})
 
     async def _write_down(self) -> tuple[bytes, float]:

@@ -65,7 +65,7 @@ class Program:
             "roll call": self._roll_call.silent,
         }
         self.metrics.depth.set_function(lambda: self._queue.depth)
-        self.metrics.leads = self._office.leads
+        self.metrics.leads, self._health.stands = self._office.leads, self._office.answers
         self.metrics.ready.set_function(lambda: self._health.ready)
 
     async def run(self, own: kopf.OperatorSettings, info: kopf.ConnectionInfo) -> int:

@@ -71,6 +71,9 @@ class Reports:
         body = await self._body(request)
         report = _read(body)
         _check(caller, report)
+        # the lead may have gone while the token was asked about: nothing is waited for behind this
+        if not self.ready(caller.key[0]):
+            raise RefusedError(503, _NOT_YET, 5)
         before, entry = self.rolls.take(caller, report, len(body))
         old = None if before is None else before.report
         gap = bells.gap(caller, old, entry.report, self.rolls.jobs)

@@ -141,6 +141,8 @@ class Queue(Generic[K]):
             state.running = False
             rest = _FAILED_REST if state.failures else rest_after(_now() - started, look.seconds)
             self._settle(key, state, rest, again)
+            # a look that writes nothing never waits: others, such as who renews the lease, come in
+            await asyncio.sleep(0)
 
     async def _try(self, key: K, state: _State) -> float | None:
         try:
