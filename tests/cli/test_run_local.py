@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -112,3 +113,97 @@ def test_what_cannot_run(tmp_path: Path, args: list[str], code: int, words: str)
     done = run(tmp_path, SPEAKS, *args)
     assert done.returncode == code
     assert words in done.stderr
+
+
+DEAF = """
+import os, pathlib, signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+pathlib.Path(f"child-{os.getpid()}").touch()
+time.sleep(100)
+"""
+LEAVES = """
+import os, pathlib, subprocess, sys, time
+if os.environ["RANK"] == "0":
+    child = subprocess.Popen(["sleep", "33"])
+    pathlib.Path(f"child-{child.pid}").touch()
+    sys.exit(3)
+time.sleep(100)
+"""
+TALKS = """
+import os, pathlib
+pathlib.Path(f"child-{os.getpid()}").touch()
+while True:
+    print("a word", flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "told", "code"),
+    [
+        (SLEEPS, [signal.SIGTERM], 143),
+        (SLEEPS, [signal.SIGHUP], 129),
+        (DEAF, [signal.SIGINT, signal.SIGINT], 130),
+    ],
+    ids=["told to end", "the terminal is closed", "Ctrl-C twice, and deaf ranks"],
+)
+def test_no_process_outlives_a_signal(
+    tmp_path: Path, script: str, told: list[signal.Signals], code: int
+) -> None:
+    with subprocess.Popen(
+        command(tmp_path, script, "-n", "2"), cwd=tmp_path, env=environment()
+    ) as started:
+        while len(children(tmp_path)) < 2:
+            time.sleep(0.01)
+            assert started.poll() is None
+        begun = time.monotonic()
+        for number in told:
+            started.send_signal(number)
+            time.sleep(0.3)
+        try:
+            assert started.wait(12) == code
+            assert gone(children(tmp_path))
+            assert time.monotonic() - begun < 8, "nobody waits for who was told twice"
+        finally:
+            end([started.pid, *children(tmp_path)])
+
+
+def end(processes: list[int]) -> None:
+    for process in processes:
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+
+
+def test_a_rank_that_falls_is_seen_though_its_child_holds_the_pipe(tmp_path: Path) -> None:
+    begun = time.monotonic()
+    done = run(tmp_path, LEAVES, "-n", "2")
+    assert done.returncode == 3
+    assert time.monotonic() - begun < 15
+    assert gone(children(tmp_path))
+
+
+def test_a_group_whose_words_nobody_reads_ends(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        command(tmp_path, TALKS, "-n", "2"),
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as started:
+        assert started.stdout is not None
+        assert started.stderr is not None
+        assert b"a word" in started.stdout.readline()
+        started.stdout.close()
+        try:
+            assert started.wait(12) == 1
+            assert started.stderr.read() == b""
+            assert gone(children(tmp_path))
+        finally:
+            end([started.pid, *children(tmp_path)])
+
+
+def test_all_that_was_said_is_told(tmp_path: Path) -> None:
+    done = run(
+        tmp_path, "print('x' * 99 + '\\n', end='' ) or print(('y' * 99 + '\\n') * 20000 + 'z')"
+    )
+    assert done.stdout.count("y" * 99) == 40_000
+    assert done.stdout.count("z\n") == 2

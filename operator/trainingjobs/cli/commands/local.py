@@ -7,20 +7,17 @@ import signal
 import socket
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import click
 
-from trainingjobs.cli import options, screen
+from trainingjobs.cli import options, processes, screen
 from trainingjobs.cli.views import loglines
 from trainingjobs.client import local
-from trainingjobs.client.lines import LogLine, Splitter
+from trainingjobs.client.lines import LogLine
 from trainingjobs.model.job import Invalid
 from trainingjobs.model.spec import Framework
 
-_GRACE = 10.0
-_CHUNK = 65_536
 _HERE = [name.value for name in Framework if name not in {Framework.MPI, Framework.HOROVOD}]
 
 
@@ -45,12 +42,12 @@ def run_local_(script: Path, args: tuple[str, ...], **chosen: str | int | None) 
       {program} run-local -n 3 train.py
       {program} run-local -n 2 --processes 2 train.py -- --epochs 3
     """
-    count, processes = int(chosen["instances"] or 1), int(chosen["processes"] or 1)
-    group = local.job(count, processes, str(chosen["framework"]))
+    count, each = int(chosen["instances"] or 1), int(chosen["processes"] or 1)
+    group = local.job(count, each, str(chosen["framework"]))
     if isinstance(group, Invalid):
         raise screen.Failure(str(group))
     python = chosen["python"] or shutil.which("python") or sys.executable
-    torchrun = processes > 1 and bool(chosen["torchrun"])
+    torchrun = each > 1 and bool(chosen["torchrun"])
     command = local.command(str(python), str(script), args, torchrun=torchrun)
     ports = _free_ports(count)
     environments = local.environments(group, ports, os.cpu_count() or 1, os.environ)
@@ -58,75 +55,60 @@ def run_local_(script: Path, args: tuple[str, ...], **chosen: str | int | None) 
 
 
 async def _group(command: Sequence[str], environments: Sequence[Mapping[str, str]]) -> int:
-    """Run all; the exit code of the first that fails, else 0."""
+    """Run all; the exit code of the first that fails, else 0; of a signal a shell's code for it."""
     look = loglines.Look(
         width=len(str(len(environments) - 1)) if len(environments) > 1 else 0,
         terminal=screen.at_terminal(),
         coloured=screen.coloured(),
     )
-    processes = [await _started(command, env) for env in environments]
-    readers = [
-        asyncio.create_task(_told(process, rank, look)) for rank, process in enumerate(processes)
-    ]
+    told = _signals()
     try:
-        first = await _first_failure(processes)
-        if first is not None:
-            code = local.exit_code(processes[first].returncode or 0)
-            await asyncio.wait({readers[first]}, timeout=1)  # its last words come before ours
-            screen.note(f"--- rank {first} fell first, with exit code {code} ---")
-            await _stopped(processes)
-            return code
-        return 0
+        return await _ended(command, environments, look)
+    except asyncio.CancelledError:
+        if not told:
+            raise
+        screen.note("\nstopped")
+        return local.exit_code(-told[0])
+
+
+async def _ended(
+    command: Sequence[str], environments: Sequence[Mapping[str, str]], look: loglines.Look
+) -> int:
+    group = processes.Group(lambda rank, lines: _show(rank, lines, look))
+    try:
+        for env in environments:
+            await _start(group, command, env)
+        first = await group.first_failure()
+        if first is None:
+            return 0
+        code = local.exit_code(first[1])
+        screen.note(f"--- rank {first[0]} fell first, with exit code {code} ---")
+        return code
     finally:
-        await _stopped(processes)
-        await asyncio.gather(*readers)
+        await group.stop()
 
 
-async def _started(command: Sequence[str], env: Mapping[str, str]) -> asyncio.subprocess.Process:
+def _signals() -> list[int]:
+    """What tells us to stop, once it has: each cancels the work, and the second its patience."""
+    told: list[int] = []
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+    def stop(number: int) -> None:
+        told.append(number)
+        if task is not None:
+            task.cancel()
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup wants it so
+            loop.add_signal_handler(number, stop, number)
+    return told
+
+
+async def _start(group: processes.Group, command: Sequence[str], env: Mapping[str, str]) -> None:
     try:
-        return await asyncio.create_subprocess_exec(
-            *command,
-            env=env,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            start_new_session=True,
-        )
+        await group.start(command, env)
     except OSError as error:
         raise screen.Failure(f"{command[0]}: {error.strerror}") from error
-
-
-async def _first_failure(processes: Sequence[asyncio.subprocess.Process]) -> int | None:
-    waiting = {asyncio.create_task(item.wait()): rank for rank, item in enumerate(processes)}
-    while waiting:
-        done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        fallen = sorted(waiting[task] for task in done if task.result() != 0)
-        if fallen:
-            return fallen[0]
-        for task in done:
-            del waiting[task]
-    return None
-
-
-async def _stopped(processes: Sequence[asyncio.subprocess.Process]) -> None:
-    """Tell those that still run to stop, with all that they have started, and see them gone."""
-    living = [process for process in processes if process.returncode is None]
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        for process in living:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, number)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_GRACE):
-                await asyncio.gather(*(process.wait() for process in living))
-                return
-
-
-async def _told(process: asyncio.subprocess.Process, rank: int, look: loglines.Look) -> None:
-    splitter = Splitter()
-    assert process.stdout is not None  # noqa: S101  it was asked for
-    while data := await process.stdout.read(_CHUNK):
-        _show(rank, list(splitter.lines(data)), look)
-    _show(rank, list(splitter.last()), look)
 
 
 def _show(rank: int, lines: Sequence[str], look: loglines.Look) -> None:
