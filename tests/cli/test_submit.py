@@ -83,3 +83,19 @@ def test_what_cannot_be_submitted(folder: Path, args: list[str], code: int, word
     (folder / "empty.yaml").write_text("")
     shown = submit(*args)
     assert (shown.exit_code, words in shown.output) == (code, True), shown.output
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    "size", [["--instances", "4"], ["-n", "4"], ["-n", "2", "--instances", "4"]]
+)
+def test_a_scripts_size(size: list[str]) -> None:
+    shown = submit("train.py", "--image", "x", *size)
+    assert shown.exit_code == 0, shown.output
+    assert yaml.safe_load(shown.output)["items"][0]["spec"]["PARALLEL_INSTANCES"] == 4
+
+
+@pytest.mark.usefixtures("folder")
+def test_no_namespace_is_made_up() -> None:
+    items = yaml.safe_load(submit("train.py", "--image", "x").output)["items"]
+    assert [item["metadata"].get("namespace") for item in items] == [None, None]

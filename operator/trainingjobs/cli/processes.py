@@ -9,6 +9,7 @@ import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 from trainingjobs.client.lines import Splitter
 
@@ -100,21 +101,19 @@ class Group:
         Raises:
             OSError: when what they say can be told to nobody any more.
         """
-        waiting = {
+        waiting: dict[asyncio.Future[Any], int] = {
             asyncio.ensure_future(item.wait()): rank for rank, item in enumerate(self._processes)
         }
         while waiting:
-            done, _ = await asyncio.wait(
-                {*waiting, self._broken}, return_when=asyncio.FIRST_COMPLETED
-            )
-            if self._broken.done():
+            awaited = {*waiting, self._broken}
+            done, _ = await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
+            if self._broken in done:
                 self._broken.result()
-            fallen = sorted((waiting[task], task.result()) for task in done & waiting.keys())
-            for rank, code in fallen:
-                if code:
+            codes = {waiting.pop(task): task.result() for task in done}
+            for rank in sorted(codes):
+                if codes[rank]:
                     self._outputs[rank].rest()  # its last words come before ours
-                    return rank, code
-            waiting = {task: rank for task, rank in waiting.items() if task not in done}
+                    return rank, codes[rank]
         return None
 
     async def stop(self) -> None:

@@ -1,11 +1,14 @@
 """`logs`: what all ranks say, in one stream that outlives restarts and lost connections."""
 
+import asyncio
 import sys
-from contextlib import suppress
+from contextlib import aclosing, suppress
+from typing import Any
 
 import click
 
 from trainingjobs.cli import options, screen
+from trainingjobs.cli.commands.following import Seen
 from trainingjobs.cli.views import loglines
 from trainingjobs.client.aio import AsyncTrainingJobClient
 from trainingjobs.client.job import Job
@@ -64,9 +67,26 @@ def logs_(
     async def told() -> None:
         async with screen.connect() as client:
             job = await client.get_job(name)
-            await stream(client, job, follow=follow, only=only, attempt=attempt, tail=tail, **look)
+            chosen: dict[str, Any] = {"only": only, "attempt": attempt, "tail": tail, **look}
+            if follow:
+                await _followed(client, job, **chosen)
+            else:
+                await stream(client, job, follow=False, **chosen)
 
     screen.run(told(), f"left: {name} goes on; `{options.program()} logs -f {name}` follows again")
+
+
+async def _followed(client: AsyncTrainingJobClient, job: Job, **chosen: Any) -> None:
+    seen = Seen(job)
+    watching = asyncio.create_task(seen.watch(client))
+    try:
+        await stream(client, job, **chosen)
+        if chosen["attempt"] is None:
+            await watching
+    finally:
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+    seen.end()
 
 
 async def stream(  # noqa: PLR0913  what people may choose of a log
@@ -80,7 +100,7 @@ async def stream(  # noqa: PLR0913  what people may choose of a log
     timestamps: bool | None = False,
     prefix: bool | None = None,
 ) -> None:
-    """Write the lines of a job's ranks; followed, how it ended as well."""
+    """Write the lines of a job's ranks; followed, to the job's end."""
     several = (job.size if only is None else len(only)) > 1
     look = loglines.Look(
         width=len(str(job.size - 1)) if (several if prefix is None else prefix) else 0,
@@ -88,20 +108,14 @@ async def stream(  # noqa: PLR0913  what people may choose of a log
         terminal=screen.at_terminal(),
         coloured=screen.coloured(),
     )
-    lines = client.get_job_logs(job.name, ranks=only, attempt=attempt, follow=follow, tail=tail)
+    found = client.get_job_logs(job.name, ranks=only, attempt=attempt, follow=follow, tail=tail)
     last = 0
-    async for line in lines:
-        if last and line.attempt > last:
-            screen.note(f"--- attempt {line.attempt} ---")
-        last = max(last, line.attempt)
-        sys.stdout.write(look.line(line) + "\n")
-        sys.stdout.flush()
-    if follow:
-        _end(await client.get_job(job.name))
-    elif not last:
+    async with aclosing(found) as lines:
+        async for line in lines:
+            if last and line.attempt > last:
+                screen.note(f"--- attempt {line.attempt} ---")
+            last = max(last, line.attempt)
+            sys.stdout.write(look.line(line) + "\n")
+            sys.stdout.flush()
+    if not follow and not last:
         screen.note(f"no rank has said anything: `{options.program()} why {job.name}` tells more")
-
-
-def _end(job: Job) -> None:
-    words = f": {job.message}" if job.message else ""
-    screen.note(f"--- {screen.safe(f'{job.name} is {job.phase}{words}')} ---")

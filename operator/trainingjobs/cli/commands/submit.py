@@ -2,8 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Iterable
-from contextlib import aclosing
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,10 @@ import click
 
 from trainingjobs.cli import options, screen
 from trainingjobs.cli.commands import logs, reading
+from trainingjobs.cli.commands.following import Seen
 from trainingjobs.client import script as scripts
 from trainingjobs.client.aio import AsyncTrainingJobClient
+from trainingjobs.client.failures import ClientError
 from trainingjobs.client.job import Job, Manifest
 from trainingjobs.client.script import Script
 
@@ -89,7 +90,8 @@ def submit_(
     r"""Run a manifest or a script as a job, and follow its logs.
 
     A script travels in a ConfigMap of the job, with the files of --include: no image is built. The
-    exit code is the job's: 0 done, 1 failed. Ctrl-C leaves, and the job goes on.
+    exit code is the job's: 0 done, 1 failed. Ctrl-C leaves, and the job goes on. With -o nothing
+    is followed.
 
     \b
     Examples:
@@ -97,7 +99,8 @@ def submit_(
       {program} submit train.py -n 4 --image pytorch/pytorch --gpus 1 -- --epochs 3
       {program} submit train.py -n 4 --dry-run -o yaml
     """
-    chosen["instances"] = chosen["instances"] or chosen.pop("short")
+    short = chosen.pop("short")
+    chosen["instances"] = chosen["instances"] or short
     what: Script | Manifest = (
         reading.manifest(file, args, chosen)
         if file.suffix in _MANIFESTS or str(file) == "-"
@@ -114,52 +117,71 @@ async def _submitted(
     what: Script | Manifest, name: str | None, *, wait: bool, form: str | None
 ) -> None:
     async with screen.connect() as client:
-        made = (
-            await client.train(what, name)
-            if isinstance(what, Script)
-            else (await client.create_job(what)).name
-        )
-        job = await client.get_job(made)
+        job = await _made(client, what, name)
         if form in {"yaml", "json"}:
             screen.document(job.manifest, form)
         else:
-            click.echo(f"trainingjob.trainingjob.dev/{made}" + ("" if form else " created"))
-        if not wait:
+            click.echo(f"trainingjob.trainingjob.dev/{job.name}" + ("" if form else " created"))
+        if form or not wait:
             return
-        program = options.program()
-        screen.note(f"Ctrl-C leaves, and the job goes on; `{program} cancel {made}` ends it")
+        told = "namespace" in options.place() or client.namespace != job.namespace
+        where = f" -n {job.namespace}" if told else ""
+        again = f"{options.program()} cancel {job.name}{where}"
+        screen.note(f"Ctrl-C leaves, and the job goes on; `{again}` ends it")
+        client.namespace = job.namespace  # a manifest may have its own
         sys.exit(await followed(client, job))
+
+
+async def _made(client: AsyncTrainingJobClient, what: Script | Manifest, name: str | None) -> Job:
+    if isinstance(what, Script):
+        return await client.get_job(await client.train(what, name))
+    return await client.create_job(what)
 
 
 async def followed(client: AsyncTrainingJobClient, job: Job) -> int:
     """Show what happens to the job until its end; 0 when it has succeeded."""
-    telling = asyncio.create_task(_told(client, job.name))
+    seen = Seen(job)
+    watching = asyncio.create_task(seen.watch(client, _teller()))
+    try:
+        await _lines(client, job)
+        await watching
+    finally:
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+    seen.end()
+    return 0 if seen.job.succeeded else 1
+
+
+async def _lines(client: AsyncTrainingJobClient, job: Job) -> None:
+    """What the ranks say; where that may not be read, the job's end is waited for all the same."""
     try:
         await logs.stream(client, job)
-    finally:
-        telling.cancel()
-        await asyncio.gather(telling, return_exceptions=True)
-    return 0 if (await client.get_job(job.name)).succeeded else 1
+    except ClientError as error:
+        screen.note(f"logs are not shown: {screen.safe(error)}")
 
 
-async def _told(client: AsyncTrainingJobClient, name: str) -> None:
-    """What the job waits for, as long as nothing else is heard of it."""
+def _teller() -> Callable[[Job], None]:
+    """Says what the job waits for, as long as nothing else is heard of it."""
     said = ""
-    async with aclosing(client.watch_job(name)) as states:
-        async for job in states:
-            if job.finished:
-                return
-            words = screen.safe(f"{job.phase}: {job.message}" if job.message else job.phase)
-            if job.phase != "Running" and words and words != said:
-                screen.note(f"--- {words} ---")
-            said = words
+
+    def tell(job: Job) -> None:
+        nonlocal said
+        words = screen.safe(f"{job.phase}: {job.message}" if job.message else job.phase)
+        if job.phase != "Running" and words and words != said:
+            screen.note(f"--- {words} ---")
+        said = words
+
+    return tell
 
 
 def _show(what: Script | Manifest, name: str | None, file: Path, form: str) -> None:
     if isinstance(what, Script):
-        namespace = options.place().get("namespace", "default")
-        job = scripts.job(what, name or scripts.name(file.name, "dry"), namespace)
+        told = options.place().get("namespace")
+        job = scripts.job(what, name or scripts.name(file.name, "dry"), told or "default")
         found = [job, scripts.config_map(what, job)]
+        if told is None:  # who applies it says where
+            for item in found:
+                del item["metadata"]["namespace"]
     else:
         found = [what]
     if form == "name":

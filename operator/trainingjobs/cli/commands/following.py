@@ -1,0 +1,40 @@
+"""What was last seen of a job: after its end it may be gone, or another may have its name."""
+
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from trainingjobs.cli import screen
+from trainingjobs.client.aio import AsyncTrainingJobClient
+from trainingjobs.client.failures import GoneError
+from trainingjobs.client.job import Job
+
+
+@dataclass(slots=True)
+class Seen:
+    """One job, as it was seen last."""
+
+    job: Job
+
+    async def watch(
+        self, client: AsyncTrainingJobClient, tell: Callable[[Job], None] | None = None
+    ) -> None:
+        """Look until it is over.
+
+        Raises:
+            GoneError: when it is deleted before.
+        """
+        async with aclosing(client.watch_job(self.job.name)) as states:
+            async for job in states:
+                if job.uid != self.job.uid:
+                    raise GoneError(f"{job.name} was deleted, and another of its name was made")
+                self.job = job
+                if job.finished:
+                    return
+                if tell is not None:
+                    tell(job)
+
+    def end(self) -> None:
+        """Say how it is."""
+        words = f": {self.job.message}" if self.job.message else ""
+        screen.note(f"--- {screen.safe(f'{self.job.name} is {self.job.phase}{words}')} ---")

@@ -1,0 +1,114 @@
+"""`submit` and `logs -f` to the end of a job that is gone, or made anew, by then."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from builders import a_body
+from cli.clients import FakeClient, a_state
+from trainingjobs.cli import screen
+from trainingjobs.cli.app import app
+from trainingjobs.client.failures import RefusedError
+
+FORBIDDEN = RefusedError("pods/log is forbidden")
+
+
+def call(monkeypatch: pytest.MonkeyPatch, client: FakeClient, *args: str) -> Result:
+    monkeypatch.setattr(screen, "connect", lambda: client)
+    return CliRunner().invoke(app, list(args))
+
+
+@pytest.fixture
+def manifest(tmp_path: Path) -> str:
+    path = tmp_path / "job.yaml"
+    body = a_body(3)
+    body["metadata"] = {"name": "mnist", "namespace": "other"}
+    path.write_text(yaml.safe_dump(body))
+    return str(path)
+
+
+def test_a_job_is_followed_where_its_manifest_puts_it(
+    monkeypatch: pytest.MonkeyPatch, manifest: str
+) -> None:
+    client = FakeClient(a_state("Pending"), a_state("Succeeded"))
+    done = call(monkeypatch, client, "submit", manifest)
+    assert done.exit_code == 0, done.output
+    assert set(client.asked) == {"other"}
+    assert "cancel mnist -n other` ends it" in done.stderr
+
+
+@pytest.mark.parametrize(("phase", "code"), [("Succeeded", 0), ("Failed", 1)])
+@pytest.mark.parametrize("wrong", [None, FORBIDDEN], ids=["logs", "logs that may not be read"])
+def test_the_exit_code_is_that_of_the_job_that_was_seen(
+    monkeypatch: pytest.MonkeyPatch,
+    manifest: str,
+    *,
+    phase: str,
+    code: int,
+    wrong: Exception | None,
+) -> None:
+    client = FakeClient(a_state("Running"), a_state(phase), wrong=wrong)
+    done = call(monkeypatch, client, "submit", manifest)
+    assert done.exit_code == code, done.output
+    assert f"--- mnist is {phase} ---" in done.stderr
+    assert ("logs are not shown: pods/log is forbidden" in done.stderr) == (wrong is not None)
+
+
+@pytest.mark.parametrize(("phase", "code"), [("Succeeded", 0), ("Running", 1)])
+def test_logs_end_well_with_a_job_that_is_gone(
+    monkeypatch: pytest.MonkeyPatch, phase: str, code: int
+) -> None:
+    client = FakeClient(a_state("Running"), a_state(phase))
+    done = call(monkeypatch, client, "logs", "-f", "mnist")
+    assert done.exit_code == code, done.output
+    assert done.stdout == "[0] line 0\n[0] line 1\n"
+
+
+def test_another_job_of_the_name_is_not_taken_for_it(
+    monkeypatch: pytest.MonkeyPatch, manifest: str
+) -> None:
+    client = FakeClient(a_state("Running"), a_state("Succeeded", uid="u2"))
+    done = call(monkeypatch, client, "submit", manifest)
+    assert done.exit_code == 1
+    assert "another of its name was made" in done.stderr
+
+
+@pytest.mark.parametrize("form", ["name", "json", "yaml"])
+def test_a_form_for_programs_is_followed_by_nothing(
+    monkeypatch: pytest.MonkeyPatch, manifest: str, form: str
+) -> None:
+    client = FakeClient(a_state("Running"), a_state("Failed"))
+    done = call(monkeypatch, client, "submit", manifest, "-o", form)
+    assert done.exit_code == 0
+    assert "line 0" not in done.stdout
+    if form != "name":
+        assert yaml.safe_load(done.stdout)["metadata"]["name"] == "mnist"
+
+
+class Shut:
+    """An output whose reader has gone."""
+
+    def write(self, text: str) -> int:
+        """Fail as a pipe does."""
+        raise BrokenPipeError(32, text)
+
+    def isatty(self) -> bool:
+        """It is none."""
+        return False
+
+
+def test_a_reader_that_leaves_ends_the_stream_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    from trainingjobs.cli.commands import logs  # noqa: PLC0415  commands are loaded when called
+
+    client = FakeClient(a_state("Running"), a_state("Succeeded"))
+    monkeypatch.setattr("sys.stdout", Shut())
+
+    async def read() -> bool:
+        with pytest.raises(BrokenPipeError):
+            await logs.stream(client, a_state("Running"), follow=False)  # type: ignore[arg-type]
+        return client.closed
+
+    assert asyncio.run(read())
