@@ -58,4 +58,4 @@ class Audit:
         target = entry.get("objectRef") or {}
         resource = "/".join(filter(None, (target.get("resource"), target.get("subresource"))))
         verb = f"dry-run-{entry['verb']}" if "dryRun" in entry["requestURI"] else entry["verb"]
-        self.counts[entry["user"]["username"], verb, resource or "-"] += 1
+        self.counts[entry["user"].get("username", ""), verb, resource or "-"] += 1

@@ -132,7 +132,7 @@ class Operator:
         return [
             (it["verb"], it["requestURI"])
             for it in lines
-            if it["user"]["username"] == who
+            if it["user"].get("username", "") == who
             and it["stage"] == "ResponseComplete"
             and it["verb"] != "watch"
         ]
@@ -152,7 +152,7 @@ class Operator:
         return [
             it["requestURI"]
             for it in lines
-            if self.namespace in it["user"]["username"]
+            if self.namespace in it["user"].get("username", "")
             and it.get("responseStatus", {}).get("code") == 403
             and it.get("annotations", {}).get("authorization.k8s.io/decision") == "forbid"
         ]

@@ -67,7 +67,7 @@ class Pair(Served):
             it
             for it in lines
             if it["stage"] == "ResponseComplete"
-            and it["user"]["username"] == account
+            and it["user"].get("username", "") == account
             and it.get("userAgent", "").endswith(f" {who.pod}")
         ]
 

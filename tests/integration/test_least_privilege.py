@@ -170,7 +170,9 @@ def used(server: ApiServer) -> dict[Use, set[int]]:
     answers: dict[Use, set[int]] = {}
     for line in server.audit_log.read_text().splitlines():
         entry = json.loads(line)
-        if entry["user"]["username"] != USER or not entry.get("objectRef", {}).get("resource"):
+        if entry["user"].get("username", "") != USER or not entry.get("objectRef", {}).get(
+            "resource"
+        ):
             continue
         thing = entry["objectRef"]
         name = "/".join(filter(None, (thing["resource"], thing.get("subresource"))))
