@@ -118,6 +118,13 @@ def test_a_release_that_leads_does_not_hide_one_that_does_not() -> None:
     assert {*summed.modifier.labels} == {"namespace", "job"}
 
 
+@pytest.mark.parametrize("alert", ["TrainingJobStalled", "TrainingJobTrainsWrongly"])
+def test_a_handover_between_replicas_does_not_end_an_alert_of_a_job(alert: str) -> None:
+    rule = next(it for it in RULES if it["alert"] == alert)
+    left = promql_parser.parse(rule["expr"]).lhs.lhs
+    assert {"pod", "instance"}.isdisjoint(left.modifier.labels)
+
+
 def test_the_dashboard_is_one_that_grafana_takes() -> None:
     ids = [panel["id"] for panel in DASHBOARD["panels"]]
     assert len(set(ids)) == len(ids)
