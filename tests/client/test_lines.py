@@ -71,3 +71,19 @@ def test_no_line_is_lost_or_doubled(moments: list[int], words: list[str], seed: 
         if whole:
             break
     assert got == log
+
+
+@given(st.lists(st.integers(0, 60), max_size=40, unique=True), st.integers(0, 5), st.integers(0))
+def test_what_a_tail_has_left_out_stays_out(moments: list[int], tail: int, seed: int) -> None:
+    chance = random.Random(seed)  # noqa: S311
+    log = a_log(moments, ["a"] * 40)
+    written = chance.randint(0, len(log))
+    begin = max(written - tail, 0)
+    memory = Memory(tailed=True)
+    memory.reopen()
+    got = [line for line in log[begin:] if memory.is_new(line)]
+    assert got == log[begin:]
+    for _ in range(3):
+        memory.reopen()
+        if memory.since:
+            assert not [line for line in served(log, memory.since) if memory.is_new(line)]

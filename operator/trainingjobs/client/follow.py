@@ -1,13 +1,14 @@
 """All ranks' logs as one stream: over lost connections, restarts and the end of pods.
 
-Each container has a reader of its own. A container that has ended is read once more after its
-end was seen: only then no line can be missing that a broken stream has kept back.
+Each container has a reader of its own.
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import httpx2
@@ -15,18 +16,26 @@ import httpx2
 from trainingjobs.client import containers
 from trainingjobs.client.failures import ClientError, GoneError, translated
 from trainingjobs.client.job import Job, Manifest
-from trainingjobs.client.lines import Line, LogLine, Memory, Splitter, parsed
+from trainingjobs.client.lines import LogLine, Splitter, parsed
 from trainingjobs.client.merge import merged
 from trainingjobs.client.raw import Raw
+from trainingjobs.client.reader import Reader, of
 from trainingjobs.model import labels
+from trainingjobs.model import ranks as sets
+from trainingjobs.model.times import write_time
 
 if TYPE_CHECKING:
     from trainingjobs.client.aio import AsyncTrainingJobClient
 
+_LOG = logging.getLogger(__name__)
 MAX_RANKS = 256
 _BUFFER = 10_000
-_PAUSE = 0.5
-_FINAL = {401, 403}
+_LAST = 10.0
+"""Seconds in which a reader must get on, once the job is over."""
+_LEAVING = 4
+"""So many times as long, while its pod is being deleted: it may have last words."""
+_CLOCKS = timedelta(seconds=5)
+"""The nodes' clocks and ours may differ by this."""
 
 
 @dataclass(slots=True)
@@ -38,11 +47,19 @@ class Follower:
     job: Job
     ranks: Iterable[int] | None = None
     attempt: int | None = None
+    began: str = field(default_factory=lambda: write_time(datetime.now(UTC) - _CLOCKS))
+    _chosen: frozenset[int] | None = None
     _queue: "asyncio.Queue[LogLine | ClientError | None]" = field(
         default_factory=lambda: asyncio.Queue(_BUFFER)
     )
     _stopped: bool = False
-    _readers: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    _old: set[str] = field(default_factory=set)
+    """Uids of containers that ran before the command: a tail is of their lines alone."""
+    _readers: dict[str, Reader] = field(default_factory=dict)
+    _tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._chosen = None if self.ranks is None else frozenset(self.ranks)
 
     async def read(self, tail: int | None = None) -> AsyncGenerator[LogLine, None]:
         """What is there of the attempt's pods, in the order of time."""
@@ -60,7 +77,9 @@ class Follower:
 
     async def follow(self, tail: int | None = None) -> AsyncGenerator[LogLine, None]:
         """All lines as they come, until the job is finished and every line is told."""
-        self._check(await self.client.get_job_pods(self.job), None)
+        self._limit()
+        there = await self.client.get_job_pods(self.job)
+        self._old = {_uid(pod) for pod in there if containers.word(pod) != "waiting"}
         feeder = asyncio.create_task(self._run(tail))
         try:
             while (line := await self._queue.get()) is not None:
@@ -70,7 +89,7 @@ class Follower:
             await feeder
         finally:
             self._stopped = True
-            tasks = (feeder, *self._readers.values())
+            tasks = (feeder, *self._tasks.values())
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -90,13 +109,16 @@ class Follower:
         pods = asyncio.create_task(self._readers_start(tail))
         try:
             await self._job_ends()
-            with suppress(ClientError):
-                for pod in await self.client.get_job_pods(self.job):
-                    self._start(pod, tail)
+            for pod in (await self._now()).values():
+                self._start(pod, tail)
         finally:
             pods.cancel()
             await asyncio.gather(pods, return_exceptions=True)
-        await asyncio.gather(*self._readers.values())
+        left = await self._readers_end()
+        if left:
+            words = "rank %s of %s could not be read to its end"
+            _LOG.warning(words, sets.compact(left), self.job.name)
+        await asyncio.gather(*(task for task in self._tasks.values() if not task.cancelled()))
 
     async def _job_ends(self) -> None:
         with suppress(GoneError):
@@ -105,6 +127,30 @@ class Follower:
                     later = self.attempt is not None and job.attempt > self.attempt
                     if job.finished or later or job.uid != self.job.uid:
                         return
+
+    async def _readers_end(self) -> set[int]:
+        """Wait for what is left to read; ranks whose log does not come, or does not end."""
+        left, turn = set(), 0
+        while going := {uid: task for uid, task in self._tasks.items() if not task.done()}:
+            before = {uid: self._readers[uid].told for uid in going}
+            await asyncio.wait(going.values(), timeout=_LAST)
+            turn += 1
+            slow = self._queue.full()  # who takes the lines is, not who reads them
+            now = await self._now()
+            for uid, task in going.items():
+                stands = self._readers[uid].told == before[uid] and not slow
+                if not task.done() and _hopeless(now.get(uid), turn, stands=stands):
+                    task.cancel()
+                    left.add(containers.number(self._readers[uid].pod, labels.RANK))
+            stopped = [task for task in going.values() if task.cancelling()]
+            await asyncio.gather(*stopped, return_exceptions=True)
+        return left
+
+    async def _now(self) -> dict[str, Manifest]:
+        """The pods by uid; none where nobody tells."""
+        with suppress(ClientError):
+            return {_uid(pod): pod for pod in await self.client.get_job_pods(self.job)}
+        return {}
 
     async def _readers_start(self, tail: int | None) -> None:
         try:
@@ -115,49 +161,14 @@ class Follower:
             await self._queue.put(error)
 
     def _start(self, pod: Manifest, tail: int | None) -> None:
-        uid = pod["metadata"]["uid"]
+        uid = _uid(pod)
         right = self.attempt in {None, containers.number(pod, labels.ATTEMPT)}
         known = uid in self._readers
         if known or not right or not self._wanted(pod) or containers.word(pod) == "waiting":
             return
-        self._readers[uid] = asyncio.create_task(self._reads(pod, tail))
-
-    async def _reads(self, pod: Manifest, tail: int | None) -> None:
-        """Every line of one container, until it is gone or has ended and was read to its end."""
-        memory = Memory()
-        now: Manifest | None = pod
-        while now is not None:
-            ended = containers.word(now) == "terminated"
-            try:
-                await self._once(now, memory, ended=ended, tail=None if memory.since else tail)
-                if ended:
-                    return
-                now = await self.source.pod(pod)
-            except httpx2.HTTPStatusError as error:
-                if error.response.status_code == httpx2.codes.NOT_FOUND:
-                    return
-                if error.response.status_code in _FINAL:
-                    await self._queue.put(translated(error))
-                    return
-            except httpx2.HTTPError:
-                pass  # the stream broke: it is read again from where it was
-            await asyncio.sleep(_PAUSE)
-
-    async def _once(self, pod: Manifest, memory: Memory, *, ended: bool, tail: int | None) -> None:
-        splitter = Splitter()
-        memory.reopen()
-        data = self.source.log(pod, since=memory.since, follow=not ended, tail=tail)
-        async with aclosing(data):
-            async for part in data:
-                for raw in splitter.lines(part):
-                    await self._tell(pod, memory, parsed(raw))
-        if ended:
-            for raw in splitter.last():
-                await self._tell(pod, memory, parsed(raw))
-
-    async def _tell(self, pod: Manifest, memory: Memory, line: Line) -> None:
-        if memory.is_new(line):
-            await self._queue.put(_of(pod, line))
+        own = tail if uid in self._old else None
+        self._readers[uid] = Reader(self.source, pod, self._queue.put, own, self.began)
+        self._tasks[uid] = asyncio.create_task(self._readers[uid].run())
 
     async def _whole(self, pod: Manifest, tail: int | None) -> AsyncGenerator[LogLine, None]:
         splitter = Splitter()
@@ -165,35 +176,47 @@ class Follower:
             async with aclosing(self.source.log(pod, tail=tail)) as parts:
                 async for part in parts:
                     for raw in splitter.lines(part):
-                        yield _of(pod, parsed(raw))
+                        yield of(pod, parsed(raw))
         except httpx2.HTTPError as error:
             if not _is_gone(error):
                 raise translated(error) from error
         for raw in splitter.last():
-            yield _of(pod, parsed(raw))
+            yield of(pod, parsed(raw))
 
     def _wanted(self, pod: Manifest) -> bool:
-        return self.ranks is None or containers.number(pod, labels.RANK) in set(self.ranks)
+        return self._chosen is None or containers.number(pod, labels.RANK) in self._chosen
 
-    def _check(self, pods: list[Manifest], attempt: int | None) -> None:
-        asked = {containers.number(pod, labels.RANK) for pod in pods if self._wanted(pod)}
+    def _limit(self) -> None:
+        """Follow the first ranks alone where there are too many, also where they come later."""
+        many = sorted(range(self.job.size) if self._chosen is None else self._chosen)
+        if min(len(many), self.job.size) > MAX_RANKS:
+            words = "%s has %d ranks: the first %d are followed; choose others with --rank 0-31"
+            _LOG.warning(words, self.job.name, self.job.size, MAX_RANKS)
+        self._chosen = frozenset(range(MAX_RANKS) if self._chosen is None else many[:MAX_RANKS])
+
+    def _check(self, pods: list[Manifest], attempt: int) -> None:
+        asked = {containers.number(pod, labels.RANK) for pod in pods}
         if len(asked) > MAX_RANKS:
             raise ClientError(f"{len(asked)} ranks are too many at a time: choose with --rank 0-31")
-        if attempt is not None and not pods:
+        if not pods:
             raise ClientError(
                 f"no pods of attempt {attempt} of {self.job.name} are there, and their logs went "
                 f"with them; `describe {self.job.name}` tells what is known of each attempt"
             )
 
 
-def _of(pod: Manifest, line: Line) -> LogLine:
-    return LogLine(
-        rank=containers.number(pod, labels.RANK),
-        attempt=containers.number(pod, labels.ATTEMPT),
-        pod=pod["metadata"]["name"],
-        time=line.stamp,
-        text=line.text,
-    )
+def _uid(pod: Manifest) -> str:
+    return str(pod["metadata"]["uid"])
+
+
+def _hopeless(pod: Manifest | None, turn: int, *, stands: bool) -> bool:
+    """True of a log that does not come, or of one that goes on though the job is over."""
+    if pod is None:
+        return stands
+    leaving = bool(pod["metadata"].get("deletionTimestamp"))
+    if containers.word(pod) == "running" and not leaving:
+        return True
+    return stands and not (leaving and turn < _LEAVING)
 
 
 def _is_gone(error: httpx2.HTTPError) -> bool:

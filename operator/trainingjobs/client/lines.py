@@ -72,20 +72,32 @@ class Memory:
 
     since: str = ""
     """From when to read after a cut; empty before the first line."""
+    tailed: bool = False
+    """The first reading begins with a tail; what that has left out is to stay out."""
+    _oldest: str = ""
+    _opened: int = 0
     _kept: Counter[Line] = field(default_factory=Counter)
     _again: Counter[Line] = field(default_factory=Counter)
 
     def reopen(self) -> None:
         """The log is read anew from `since`."""
         self._again = self._kept.copy()
+        self._opened += 1
 
     def is_new(self, line: Line) -> bool:
         """False for what was there before the log was read anew."""
         if self._again[line] > 0:
             self._again[line] -= 1
             return False
+        if self.tailed and line.stamp and self._left_out(line.stamp):
+            return False
         self._keep(line)
         return True
+
+    def _left_out(self, stamp: str) -> bool:
+        if self._opened <= 1:
+            self._oldest = min(self._oldest or stamp, stamp)
+        return stamp < self._oldest
 
     def _keep(self, line: Line) -> None:
         if line.stamp:
