@@ -112,3 +112,40 @@ def test_a_reader_that_leaves_ends_the_stream_in_order(monkeypatch: pytest.Monke
         return client.closed
 
     assert asyncio.run(read())
+
+
+@pytest.mark.parametrize("args", [["-f"], []], ids=["followed", "read"])
+def test_ranks_that_the_job_has_not_are_told(
+    monkeypatch: pytest.MonkeyPatch, args: list[str]
+) -> None:
+    client = FakeClient(a_state("Running"), a_state("Succeeded"))
+    done = call(monkeypatch, client, "logs", "mnist", "--rank", "7", *args)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr == "error: mnist has the ranks 0 to 2\n"
+
+
+@pytest.mark.parametrize(("args", "code"), [(["-f"], 0), ([], 1)], ids=["followed", "read"])
+def test_a_job_without_pods_is_told_at_once(
+    monkeypatch: pytest.MonkeyPatch, args: list[str], code: int
+) -> None:
+    client = FakeClient(a_state("Pending"), a_state("Succeeded"))
+    done = call(monkeypatch, client, "logs", "mnist", *args)
+    assert done.exit_code == code
+    assert "mnist has no pods (Pending): `app why mnist` tells more" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("states", "args", "code"),
+    [
+        (["Succeeded"], [], 0),
+        (["Running", "Failed"], [], 1),
+        (["Running"], [], 3),
+        (["Running"], ["--for", "running"], 0),
+    ],
+    ids=["done", "failed", "deleted", "running"],
+)
+def test_failed_is_not_cannot_tell(
+    monkeypatch: pytest.MonkeyPatch, states: list[str], args: list[str], code: int
+) -> None:
+    client = FakeClient(*map(a_state, states))
+    assert call(monkeypatch, client, "wait", "mnist", *args).exit_code == code

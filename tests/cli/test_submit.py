@@ -70,6 +70,10 @@ def test_a_manifest_with_another_name_and_size() -> None:
         (["two.yaml"], 1, "submit takes one TrainingJob"),
         (["broken.yaml"], 1, "broken.yaml"),
         (["empty.yaml"], 1, "has nothing"),
+        (["number.yaml", "-n", "lab"], 1, "number.yaml: metadata is no object with fields: 4"),
+        (["list.yaml", "--instances", "2"], 1, "list.yaml: spec is no object with fields: ['a']"),
+        (["named.yaml"], 1, "named.yaml: metadata.name is no text"),
+        (["labels.yaml"], 1, "labels.yaml: metadata.labels is no object"),
     ],
 )
 def test_what_cannot_be_submitted(folder: Path, args: list[str], code: int, words: str) -> None:
@@ -81,6 +85,13 @@ def test_what_cannot_be_submitted(folder: Path, args: list[str], code: int, word
     (folder / "two.yaml").write_text(f"{JOB}---{JOB}")
     (folder / "broken.yaml").write_text("a: [")
     (folder / "empty.yaml").write_text("")
+    for name, part in (
+        ("number", "metadata: 4"),
+        ("list", "spec: [a]"),
+        ("named", "metadata: {name: 3}"),
+        ("labels", "metadata: {name: x, labels: 3}"),
+    ):
+        (folder / f"{name}.yaml").write_text(f"kind: TrainingJob\n{part}\n")
     shown = submit(*args)
     assert (shown.exit_code, words in shown.output) == (code, True), shown.output
 

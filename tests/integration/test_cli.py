@@ -95,17 +95,17 @@ def test_describe_and_why(tj: Tj, jobs: Jobs, stored: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "words"),
+    ("args", "words", "code"),
     [
-        (["describe", "absent"], "not found"),
-        (["wait", "absent", "--timeout", "5s"], "no job absent in namespace default"),
-        (["list", "--context", "absent"], "Context 'absent' not found"),
-        (["list", "--kubeconfig", "/absent"], "/absent"),
+        (["describe", "absent"], "not found", 1),
+        (["wait", "absent", "--timeout", "5s"], "no job absent in namespace default", 3),
+        (["list", "--context", "absent"], "Context 'absent' not found", 1),
+        (["list", "--kubeconfig", "/absent"], "/absent", 1),
     ],
 )
-def test_what_goes_wrong_is_one_line(tj: Tj, args: list[str], words: str) -> None:
+def test_what_goes_wrong_is_one_line(tj: Tj, args: list[str], words: str, code: int) -> None:
     done = tj(*args)
-    assert done.returncode == 1
+    assert done.returncode == code
     assert done.stdout == ""
     assert done.stderr.startswith("error: ")
     assert words in done.stderr

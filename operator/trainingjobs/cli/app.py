@@ -18,7 +18,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "why": ("describing", "Say in one paragraph why a job waits, stalls or has failed"),
         "top": ("watching", "Watch a job on the screen: progress, rate, ranks, findings"),
         "logs": ("logs", "Show what all ranks say, merged; -f follows over restarts"),
-        "wait": ("waiting", "Wait for a job's end: exit code 0 done, 1 failed, 124 too late"),
+        "wait": (
+            "waiting",
+            "Wait for a job's end: exit code 0 done, 1 failed, 124 too late, 3 unknown",
+        ),
         "cancel": ("changing", "Delete jobs, with their pods"),
         "suspend": ("changing", "Stop a job's pods, and keep the job"),
         "resume": ("changing", "Let a suspended job go on"),

@@ -26,17 +26,18 @@ def connect() -> AsyncTrainingJobClient:
     return AsyncTrainingJobClient(**options.place())
 
 
-def run(work: Coroutine[Any, Any, T], left: str = "") -> T:
-    """What comes of it; what goes wrong is one line, and the exit code 1.
+def run(work: Coroutine[Any, Any, T], left: str = "", *, code: int = 1) -> T:
+    """What comes of it; what goes wrong is one line, and the exit code.
 
     Args:
         work: what to do.
         left: said to who interrupts it.
+        code: of what goes wrong.
     """
     try:
         return asyncio.run(work)
     except ClientError as error:
-        raise Failure(" ".join(str(error).split())) from error
+        raise Failure(" ".join(str(error).split()), code) from error
     except KeyboardInterrupt:
         if left:
             note(f"\n{safe(left)}")
@@ -45,6 +46,10 @@ def run(work: Coroutine[Any, Any, T], left: str = "") -> T:
 
 class Failure(click.ClickException):
     """What went wrong, in one line on the standard error."""
+
+    def __init__(self, message: str, code: int = 1) -> None:
+        super().__init__(message)
+        self.exit_code = code
 
     def show(self, file: Any = None) -> None:
         """Write it."""

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from trainingjobs.cli import options, screen
+from trainingjobs.cli.commands import reading
 from trainingjobs.cli.commands.logs import Ranks
 from trainingjobs.cli.views import explanation, paint
 from trainingjobs.client.job import Manifest
@@ -68,6 +69,8 @@ def _manifest(job: str) -> Manifest:
     chosen = [item for item in found if item.get("kind") == labels.KIND]
     if len(chosen) != 1:
         raise screen.Failure(f"{job} has {len(chosen)} TrainingJobs: one is explained at a time")
+    if (wrong := reading.malformed(chosen[0])) is not None:
+        raise screen.Failure(f"{job}: {wrong}")
     return dict(chosen[0])
 
 

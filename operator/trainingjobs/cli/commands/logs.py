@@ -11,6 +11,7 @@ from trainingjobs.cli import options, screen
 from trainingjobs.cli.commands.following import Seen
 from trainingjobs.cli.views import loglines
 from trainingjobs.client.aio import AsyncTrainingJobClient
+from trainingjobs.client.failures import ClientError
 from trainingjobs.client.job import Job
 from trainingjobs.model import ranks
 from trainingjobs.model.spec import MAX_INSTANCES
@@ -68,12 +69,34 @@ def logs_(
         async with screen.connect() as client:
             job = await client.get_job(name)
             chosen: dict[str, Any] = {"only": only, "attempt": attempt, "tail": tail, **look}
+            if attempt is None:
+                await _check(client, job, only, follow=follow)
             if follow:
                 await _followed(client, job, **chosen)
             else:
                 await stream(client, job, follow=False, **chosen)
 
     screen.run(told(), f"left: {name} goes on; `{options.program()} logs -f {name}` follows again")
+
+
+async def _check(
+    client: AsyncTrainingJobClient, job: Job, only: frozenset[int] | None, *, follow: bool
+) -> None:
+    """Say at once why nothing would be shown.
+
+    Raises:
+        ClientError: when nothing ever will be.
+    """
+    size = max(job.size, int((job.spec.get("elastic") or {}).get("maxInstances") or 0))
+    if only is not None and not only & set(range(size)):
+        raise ClientError(f"{job.name} has the ranks 0 to {size - 1}")
+    if job.finished or await client.get_job_pods(job):
+        return
+    words = f"{job.name} has no pods ({job.phase or 'no operator has seen it'})"
+    why = f"{words}: `{options.program()} why {job.name}` tells more"
+    if not follow:
+        raise ClientError(why)
+    screen.note(why)
 
 
 async def _followed(client: AsyncTrainingJobClient, job: Job, **chosen: Any) -> None:

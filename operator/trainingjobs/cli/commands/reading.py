@@ -75,12 +75,29 @@ def manifest(file: Path, args: tuple[str, ...], chosen: dict[str, Any]) -> Manif
             f"{file} has {', '.join(map(str, kinds)) or 'nothing'}: submit takes one TrainingJob; "
             "`kubectl apply -f` takes more, and `convert` makes one of other operators' jobs"
         )
+    if (wrong := malformed(found[0])) is not None:
+        raise screen.Failure(f"{file}: {wrong}")
     allowed = {"name", "instances"}
     ours = sorted(key for key, value in chosen.items() if value and key not in allowed)
     if args or ours:
         given = ", ".join([*(f"--{key.replace('_', '-')}" for key in ours), *args])
         raise click.UsageError(f"for scripts alone: {given}; a manifest has its own")
     return _changed(found[0], chosen)
+
+
+def malformed(manifest: Manifest) -> str | None:
+    """What is no object, or no text, where everybody expects one; None where all is well."""
+    metadata = manifest.get("metadata")
+    for path, value in (("metadata", metadata), ("spec", manifest.get("spec"))):
+        if not isinstance(value, dict | None):
+            return f"{path} is no object with fields: {value!r}"
+    for key in ("labels", "annotations"):
+        if not isinstance((metadata or {}).get(key), dict | None):
+            return f"metadata.{key} is no object with fields"
+    for key in ("name", "namespace"):
+        if not isinstance((metadata or {}).get(key), str | None):
+            return f"metadata.{key} is no text; write it in quotes"
+    return None
 
 
 def _changed(found: Manifest, chosen: Mapping[str, Any]) -> Manifest:

@@ -11,6 +11,7 @@ from trainingjobs.cli import options, screen
 from trainingjobs.client.job import Job
 
 TOO_LATE = 124
+UNKNOWN = 3
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 _SPAN = re.compile(r"(?:\d+(?:\.\d+)?[smhd])+|\d+")
 _PART = re.compile(r"(\d+(?:\.\d+)?)([smhd]?)")
@@ -41,7 +42,8 @@ class Span(click.ParamType[float]):
 def wait_(name: str, timeout: float | None, phases: tuple[str, ...], *, quiet: bool) -> None:
     r"""Wait for a job's end.
 
-    The exit code is 0 when it has succeeded, 1 when it has failed, 124 when time is up.
+    The exit code is 0 when it has succeeded, 1 when it has failed, 124 when time is up, 3 when
+    that cannot be told: there is no such job, or no cluster that answers.
 
     \b
     Examples:
@@ -49,7 +51,7 @@ def wait_(name: str, timeout: float | None, phases: tuple[str, ...], *, quiet: b
       {program} wait mnist --for Running --timeout 5m
     """
     wanted = {phase.lower() for phase in phases}
-    job = screen.run(_reached(name, timeout, wanted, quiet=quiet))
+    job = screen.run(_reached(name, timeout, wanted, quiet=quiet), code=UNKNOWN)
     sys.exit(0 if job.succeeded or job.phase.lower() in wanted else 1)
 
 
