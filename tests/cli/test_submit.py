@@ -72,6 +72,7 @@ def test_a_manifest_with_another_name_and_size() -> None:
         (["empty.yaml"], 1, "has nothing"),
         (["number.yaml", "-n", "lab"], 1, "number.yaml: metadata is no object with fields: 4"),
         (["list.yaml", "--instances", "2"], 1, "list.yaml: spec is no object with fields: ['a']"),
+        (["..x", "--image", "x"], 1, "'..x' is no name for a file that is sent"),
         (["named.yaml"], 1, "named.yaml: metadata.name is no text"),
         (["labels.yaml"], 1, "labels.yaml: metadata.labels is no object"),
     ],
@@ -85,6 +86,7 @@ def test_what_cannot_be_submitted(folder: Path, args: list[str], code: int, word
     (folder / "two.yaml").write_text(f"{JOB}---{JOB}")
     (folder / "broken.yaml").write_text("a: [")
     (folder / "empty.yaml").write_text("")
+    (folder / "..x").write_text("")
     for name, part in (
         ("number", "metadata: 4"),
         ("list", "spec: [a]"),

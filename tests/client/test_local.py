@@ -51,6 +51,43 @@ def test_what_the_caller_says_of_threads_wins_and_what_it_says_of_the_group_does
     assert (first["OMP_NUM_THREADS"], first["RANK"], first["HOME"]) == ("7", "0", "/home")
 
 
+def test_nobody_takes_the_callers_rank_for_its_own() -> None:
+    own = {"LOCAL_RANK": "3", "TF_CONFIG": "x", "TORCHELASTIC_RUN_ID": "7", "HOME": "/home"}
+    for framework in ("None", "JAX"):
+        for env in environments(framework, **own):
+            assert own.keys() & env.keys() == {"HOME"}
+
+
+@pytest.mark.parametrize(
+    ("gpus", "shared"),
+    [
+        ([], [None, None, None]),
+        (["0", "1", "2", "3"], ["0", "1", "2"]),
+        (["4", "5", "6", "7", "8", "9"], ["4,5", "6,7", "8,9"]),
+        (["0", "1"], ["0", "1", "0"]),
+    ],
+    ids=["none", "one each", "two each", "too few"],
+)
+def test_gpus_are_shared_out(gpus: list[str], shared: list[str | None]) -> None:
+    group = local.job(3, 1, "PyTorch")
+    assert isinstance(group, TrainingJob)
+    found = local.environments(group, PORTS, 8, {}, gpus)
+    assert [env.get("CUDA_VISIBLE_DEVICES") for env in found] == shared
+
+
+@pytest.mark.parametrize(
+    ("environ", "found"),
+    [
+        ({}, ["0", "2", "10"]),
+        ({"CUDA_VISIBLE_DEVICES": "3, GPU-1f"}, ["3", "GPU-1f"]),
+        ({"CUDA_VISIBLE_DEVICES": ""}, []),
+    ],
+)
+def test_the_gpus_that_the_caller_may_use(environ: dict[str, str], found: list[str]) -> None:
+    files = ["null", "nvidia10", "nvidia0", "nvidia2", "nvidiactl", "nvidia-uvm"]
+    assert local.devices(environ, files) == found
+
+
 def test_too_many() -> None:
     assert isinstance(local.job(3, 5000, "PyTorch"), Invalid)
 

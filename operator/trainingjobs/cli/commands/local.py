@@ -50,7 +50,8 @@ def run_local_(script: Path, args: tuple[str, ...], **chosen: str | int | None) 
     torchrun = each > 1 and bool(chosen["torchrun"])
     command = local.command(str(python), str(script), args, torchrun=torchrun)
     ports = _free_ports(count)
-    environments = local.environments(group, ports, os.cpu_count() or 1, os.environ)
+    gpus = local.devices(os.environ, (item.name for item in Path("/dev").iterdir()))
+    environments = local.environments(group, ports, os.cpu_count() or 1, os.environ, gpus)
     sys.exit(screen.run(_group(command, environments), "stopped"))
 
 

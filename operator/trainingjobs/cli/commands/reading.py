@@ -50,6 +50,8 @@ def _files(paths: Iterable[Path]) -> Mapping[str, str]:
             raise screen.Failure(f"{path} is no text: put data on a volume") from error
         except OSError as error:
             raise screen.Failure(str(error)) from error
+        if path.name.startswith(".."):
+            raise screen.Failure(f"{path.name!r} is no name for a file that is sent: it has '..'")
         if path.name in found:
             raise screen.Failure(f"two files are called {path.name}")
         found[path.name] = text

@@ -4,7 +4,7 @@ import asyncio
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 
 import click
@@ -17,6 +17,8 @@ from trainingjobs.client.job import Job, Manifest
 
 _LIVE = ("", "Findings", "Root cause", "Ranks")
 _SECONDS = 1.0
+_FRESH = 30.0
+"""Seconds after which all pods are listed anew."""
 _HOME, _REST = "\x1b[H", "\x1b[J"
 _LINE_END = "\x1b[K\n"
 
@@ -61,29 +63,62 @@ async def _painted(
 ) -> None:
     """A picture a second at most, and each second, since ages go on."""
     job: Job | None = None
-    while job is None or not job.finished:
-        try:
-            job = await asyncio.wait_for(latest.get(), _SECONDS)
-        except TimeoutError:
-            if watching.done():
-                watching.result()
-        while not latest.empty():
-            job = latest.get_nowait()
-        if job is not None:
-            _paint(job, await _pods(client, job))
-            await asyncio.sleep(_SECONDS)
-
-
-async def _pods(client: AsyncTrainingJobClient, job: Job) -> list[Manifest]:
+    pods = _Pods(client)
     try:
-        return await client.get_job_pods(job)
-    except ClientError:
-        return []
+        while job is None or not job.finished:
+            try:
+                job = await asyncio.wait_for(latest.get(), _SECONDS)
+            except TimeoutError:
+                if watching.done():
+                    watching.result()
+            while not latest.empty():
+                job = latest.get_nowait()
+            if job is not None:
+                _paint(job, await pods.now(job))
+                await asyncio.sleep(_SECONDS)
+    finally:
+        await pods.close()
+
+
+class _Pods:
+    """The job's pods: watched, and listed now and then, since the watch tells of no deletion."""
+
+    def __init__(self, client: AsyncTrainingJobClient) -> None:
+        self._client = client
+        self._by_name: dict[str, Manifest] = {}
+        self._listed: float | None = None
+        self._watching: asyncio.Task[None] | None = None
+
+    async def now(self, job: Job) -> list[Manifest]:
+        """Those that are there; none where one may not look."""
+        time = asyncio.get_running_loop().time()
+        if self._listed is None or time - self._listed >= _FRESH:
+            self._listed = time
+            with suppress(ClientError):
+                found = await self._client.get_job_pods(job)
+                self._by_name = {pod["metadata"]["name"]: pod for pod in found}
+        if self._watching is None:
+            self._watching = asyncio.create_task(self._watch(job))
+        return list(self._by_name.values())
+
+    async def close(self) -> None:
+        """Watch no more."""
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.gather(self._watching, return_exceptions=True)
+
+    async def _watch(self, job: Job) -> None:
+        with suppress(ClientError):
+            async with aclosing(self._client.watch_pods(job)) as pods:
+                async for pod in pods:
+                    self._by_name[pod["metadata"]["name"]] = pod
 
 
 def _paint(job: Job, pods: list[Manifest]) -> None:
     room = shutil.get_terminal_size()
     found = list(lines(job, pods, datetime.now(UTC)))[: room.lines - 1]
+    if not screen.coloured():
+        found = [click.unstyle(line) for line in found]
     picture = "".join(f"{line[: room.columns]}{_LINE_END}" for line in found)
     sys.stdout.write(f"{_HOME}{picture}{_REST}")
     sys.stdout.flush()
