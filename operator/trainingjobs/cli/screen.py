@@ -26,18 +26,18 @@ def connect() -> AsyncTrainingJobClient:
     return AsyncTrainingJobClient(**options.place())
 
 
-def run(work: Coroutine[Any, Any, T], left: str = "", *, code: int = 1) -> T:
+def run(work: Coroutine[Any, Any, T], left: str = "", *, wrong: "type[Failure] | None" = None) -> T:
     """What comes of it; what goes wrong is one line, and the exit code.
 
     Args:
         work: what to do.
         left: said to who interrupts it.
-        code: of what goes wrong.
+        wrong: what a failure becomes, where it has an exit code of its own.
     """
     try:
         return asyncio.run(work)
     except ClientError as error:
-        raise Failure(" ".join(str(error).split()), code) from error
+        raise (wrong or Failure)(" ".join(str(error).split())) from error
     except KeyboardInterrupt:
         if left:
             note(f"\n{safe(left)}")
@@ -46,10 +46,6 @@ def run(work: Coroutine[Any, Any, T], left: str = "", *, code: int = 1) -> T:
 
 class Failure(click.ClickException):
     """What went wrong, in one line on the standard error."""
-
-    def __init__(self, message: str, code: int = 1) -> None:
-        super().__init__(message)
-        self.exit_code = code
 
     def show(self, file: Any = None) -> None:
         """Write it."""

@@ -11,7 +11,6 @@ from trainingjobs.cli import options, screen
 from trainingjobs.client.job import Job
 
 TOO_LATE = 124
-UNKNOWN = 3
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 _SPAN = re.compile(r"(?:\d+(?:\.\d+)?[smhd])+|\d+")
 _PART = re.compile(r"(\d+(?:\.\d+)?)([smhd]?)")
@@ -33,6 +32,12 @@ class Span(click.ParamType[float]):
         return sum(float(count) * _UNITS[unit] for count, unit in _PART.findall(str(value)))
 
 
+class Unknown(screen.Failure):
+    """Whether the job has failed cannot be told."""
+
+    exit_code = 3
+
+
 @click.command("wait", cls=options.Command)
 @options.job
 @click.option("--timeout", type=Span(), metavar="TIME", help="As 90s, 10m, 1h30m; for ever.")
@@ -51,7 +56,7 @@ def wait_(name: str, timeout: float | None, phases: tuple[str, ...], *, quiet: b
       {program} wait mnist --for Running --timeout 5m
     """
     wanted = {phase.lower() for phase in phases}
-    job = screen.run(_reached(name, timeout, wanted, quiet=quiet), code=UNKNOWN)
+    job = screen.run(_reached(name, timeout, wanted, quiet=quiet), wrong=Unknown)
     sys.exit(0 if job.succeeded or job.phase.lower() in wanted else 1)
 
 
