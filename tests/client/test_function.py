@@ -1,5 +1,6 @@
 """Functions that are sent to all ranks of a job."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -28,6 +29,48 @@ def leans(epochs: int) -> int:
     return epochs * SCALE
 
 
+async def waits(epochs: int) -> int:
+    return epochs
+
+
+def yields(epochs: int) -> Any:
+    yield epochs
+
+
+def leans_by_default(epochs: int, scale: int = SCALE, *, other: Any = os.sep) -> Any:
+    return epochs, scale, other
+
+
+def leans_in_a_class(epochs: int) -> Any:
+    class Model:
+        scale = SCALE
+
+        def run(self) -> int:
+            return self.scale * epochs
+
+    return Model
+
+
+@distributed(image="x")
+def has_a_class(epochs: int, sizes: Any = [size * 2 for size in range(2)]) -> None:  # noqa: B006
+    """Classes, defaults and names of their own are no trouble."""
+    import sys  # noqa: PLC0415
+
+    class Model:
+        scale: int = 2
+        twice = scale * 2
+
+        def run(self) -> int:
+            return self.twice * epochs
+
+    sys.stdout.write(f"{Model().run()} {sizes}")
+
+
+@functools.wraps(leans)
+def wrapped(epochs: int) -> int:
+    return epochs
+
+
 def run(text: str, folder: Path) -> str:
     (folder / FILE).write_text(text)
     env = {**os.environ, "RANK": "2"}
@@ -43,6 +86,10 @@ def test_every_rank_calls_it_with_its_arguments(tmp_path: Path) -> None:
     assert run(made.files[FILE], tmp_path) == """rank 2: 2 ["it's", '"quoted"', None]"""
 
 
+def test_classes_and_defaults_travel(tmp_path: Path) -> None:
+    assert run(has_a_class.script(epochs=3).files[FILE], tmp_path) == "12 [0, 2]"
+
+
 def test_here_it_is_a_function_as_any_other() -> None:
     assert leans(2) == 6
 
@@ -55,8 +102,30 @@ def test_here_it_is_a_function_as_any_other() -> None:
         (leans, {"epochs": 1}, "leans uses SCALE from outside of itself"),
         (distributed(image="x")(lambda: None), {}, "it is no plain function"),
         (distributed(image="x")(print), {}, "cannot be sent"),
+        (distributed(image="x")(leans_by_default), {"epochs": 1}, "uses SCALE, os from outside"),
+        (distributed(image="x")(leans_in_a_class), {"epochs": 1}, "uses SCALE from outside"),
+        (distributed(image="x")(waits), {"epochs": 1}, "waits cannot be sent: it is `async`"),
+        (distributed(image="x")(yields), {"epochs": 1}, "it is a generator"),
+        (distributed(image="x")(functools.partial(leans, 1)), {}, "it is a partial"),
+        (distributed(image="x")(wrapped), {"epochs": 1}, "another decorator"),
+        (train, {"epochs": 1, "words": {1: "a"}}, "words would arrive as something else"),
+        (train, {"epochs": 1, "words": [{"a": (2,)}]}, "words would arrive as something else"),
     ],
-    ids=["too few", "no plain value", "leans on others", "a lambda", "no source"],
+    ids=[
+        "too few",
+        "no plain value",
+        "leans on others",
+        "a lambda",
+        "no source",
+        "leans by default",
+        "leans in a class",
+        "async",
+        "a generator",
+        "a partial",
+        "wrapped",
+        "a number as a key",
+        "a tuple",
+    ],
 )
 def test_what_cannot_be_sent(function: Any, arguments: dict[str, Any], words: str) -> None:
     with pytest.raises(ClientError, match=words):

@@ -115,7 +115,7 @@ class AsyncTrainingJobClient:
                     kinds.Event, namespace=job.namespace, fields=fields, chunk_size=_PAGE
                 ):
                     found += [dict(event)] if event["involvedObject"].get("uid") in uids else []
-        return sorted(found, key=lambda event: str(event.get("lastTimestamp") or ""))
+        return sorted(found, key=kinds.last_seen)
 
     async def create_job(self, manifest: Manifest, *, dry_run: bool = False) -> Job:
         """The job that the API server makes of the manifest."""

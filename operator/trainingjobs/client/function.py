@@ -3,8 +3,10 @@
 It takes what it needs with it: imports stand inside of it, and its arguments are plain values.
 """
 
+import ast
 import builtins
 import dis
+import functools
 import inspect
 import json
 import secrets
@@ -22,6 +24,10 @@ from trainingjobs.client.sync import TrainingJobClient
 FILE = "train.py"
 _HEAD = "from __future__ import annotations\n\n"
 """What stands in annotations is not there either, and need not be."""
+_AS = "give dictionaries with texts as keys, lists, texts and numbers"
+_INSIDE = "import or define it inside"
+_LOADS = {"LOAD_GLOBAL", "LOAD_NAME"}
+_OF_CLASSES = {"__name__", "__qualname__", "__module__", "__annotations__"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +53,9 @@ class Distributed:
             name: of the job; else one is made from the function's.
             arguments: of the function.
         """
+        script = self.script(**arguments)
         own = scripts.name(self.function.__name__, secrets.token_hex(2))
-        return client.train(self.script(**arguments), name or own)
+        return client.train(script, name or own)
 
 
 def distributed(
@@ -72,27 +79,65 @@ def text(function: Callable[..., Any], arguments: dict[str, Any]) -> str:
         ClientError: when the function has no source, takes something along that does not travel,
             or an argument is no plain value.
     """
+    name = getattr(function, "__name__", repr(function))
+    if wrong := _problem(function):
+        raise ClientError(f"{name} cannot be sent: {wrong}")
     try:
         inspect.signature(function).bind(**arguments)
         told = json.dumps(arguments)
         source = textwrap.dedent(inspect.getsource(function))
     except (OSError, TypeError, ValueError) as error:
-        raise ClientError(f"{function.__name__} cannot be sent: {error}") from error
-    if outside := ", ".join(sorted(_leans_on(function.__code__) - {function.__name__})):
-        raise ClientError(
-            f"{function.__name__} uses {outside} from outside of itself: import or define it inside"
-        )
-    begin = f"def {function.__name__}("
+        raise ClientError(f"{name} cannot be sent: {error}") from error
+    if changed := ", ".join(key for key, value in arguments.items() if not _plain(value)):
+        raise ClientError(f"{name} cannot be sent: {changed} would arrive as something else: {_AS}")
+    begin = f"def {name}("
     body = source[source.index(begin) :] if begin in source else ""
     if not body:
-        raise ClientError(f"{function.__name__} cannot be sent: it is no plain function")
-    call = f"{function.__name__}(**json.loads({told!r}))"
+        raise ClientError(f"{name} cannot be sent: it is no plain function")
+    if outside := ", ".join(sorted(_leans_on(function.__code__) | _of_defaults(body) - {name})):
+        raise ClientError(f"{name} uses {outside} from outside of itself: {_INSIDE}")
+    call = f"{name}(**json.loads({told!r}))"
     return f'{_HEAD}import json\n\n\n{body}\n\nif __name__ == "__main__":\n    {call}\n'
+
+
+def _problem(function: Callable[..., Any]) -> str | None:
+    """What keeps it from being called where it arrives, if something does."""
+    if isinstance(function, functools.partial):
+        return "it is a partial: define a function that calls it"
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        return "it is `async`, and nobody waits for it: call asyncio.run inside of a plain one"
+    if inspect.isgeneratorfunction(function):
+        return "it is a generator, and nobody takes what it yields"
+    if hasattr(function, "__wrapped__"):
+        return "another decorator is around it, and would not come along"
+    return None if inspect.isfunction(function) else "it is no plain function"
+
+
+def _plain(value: Any) -> bool:
+    """True for what JSON brings as it is: of a tuple it makes a list, of a key a text."""
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _plain(item) for key, item in value.items())
+    if isinstance(value, list):
+        return all(_plain(item) for item in value)
+    return value is None or isinstance(value, int | float | str)
+
+
+def _of_defaults(body: str) -> set[str]:
+    """Names in the values of defaults, which are looked up where the function is defined."""
+    defined = ast.parse(body).body[0]
+    if not isinstance(defined, ast.FunctionDef):
+        return set()
+    values = [value for value in (*defined.args.defaults, *defined.args.kw_defaults) if value]
+    names = [node for value in values for node in ast.walk(value) if isinstance(node, ast.Name)]
+    bound = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    return {node.id for node in names} - bound - vars(builtins).keys()
 
 
 def _leans_on(code: CodeType) -> set[str]:
     """Names from around the function, which are not there where it runs."""
-    loaded = {step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"}
+    steps = list(dis.get_instructions(code))
+    own = {step.argval for step in steps if step.opname == "STORE_NAME"}  # of a class's body
+    loaded = {step.argval for step in steps if step.opname in _LOADS} - own - _OF_CLASSES
     inner = [part for part in code.co_consts if isinstance(part, CodeType)]
     found = (loaded - vars(builtins).keys()) | set(code.co_freevars)
     return found | {

@@ -1,12 +1,14 @@
 """The kinds of objects that clients speak of, all as plain manifests."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from lightkube.core.resource import ApiInfo, ResourceDef
 from lightkube.generic_resource import GenericNamespacedResource
 
 from trainingjobs.model import labels
+from trainingjobs.model.times import parse_time
 
 _VERBS = ["delete", "get", "global_list", "global_watch", "list", "patch", "post", "put", "watch"]
 
@@ -44,3 +46,10 @@ class ConfigMap(_Object):
     """A script that was sent."""
 
     _api_info = _info("", "ConfigMap", "configmaps")
+
+
+def last_seen(event: Mapping[str, Any]) -> datetime:
+    """When it happened last: who tells in the newer way leaves out the older field."""
+    series = event.get("series") or {}
+    seen = event.get("lastTimestamp") or series.get("lastObservedTime") or event.get("eventTime")
+    return parse_time(seen or None) or datetime.min.replace(tzinfo=UTC)

@@ -138,10 +138,16 @@ class TrainingJobClient:
             raise
 
     def _iterated(self, items: AsyncGenerator[T, None]) -> Iterator[T]:
+        reading: asyncio.Task[Any] | None = None
+
         async def following() -> T:
+            nonlocal reading
+            reading = asyncio.current_task()
             return await anext(items)
 
         async def ended() -> None:
+            if reading is not None:  # who was interrupted has cancelled it, and it takes a while
+                await asyncio.wait([reading])
             await items.aclose()
 
         try:
