@@ -11,7 +11,7 @@ from lightkube import AsyncClient
 from lightkube.core.generic_client import ALL_NS
 from lightkube.types import PatchType
 
-from trainingjobs.client import asked, config, kinds, sending, transport, watches
+from trainingjobs.client import asked, config, kinds, plugin, sending, transport, watches
 from trainingjobs.client import script as scripts
 from trainingjobs.client.failures import (
     ClientError,
@@ -48,15 +48,16 @@ class AsyncTrainingJobClient:
             kubeconfig: a file; else KUBECONFIG, ~/.kube/config, or the pod's own account.
         """
         with told():
-            self._config = config.load(kubeconfig, context)
-            self.namespace = asked.namespace(str(namespace or self._config.namespace))
+            found = config.load(kubeconfig, context)
+            self.namespace = asked.namespace(str(namespace or found.namespace))
+            way, known = transport.made(found), plugin.without(found)
             self._api = AsyncClient(
-                config=self._config,
+                config=known,
                 namespace=self.namespace,
                 field_manager=FIELD_MANAGER,
-                transport=transport.made(self._config),
+                transport=way,
             )
-        self.raw = Raw(self._config)
+        self.raw = Raw(known, way)
 
     async def __aenter__(self) -> Self:
         return self

@@ -9,10 +9,25 @@ from urllib.parse import urlsplit
 import msgspec
 import yaml
 from lightkube.config.kubeconfig import KubeConfig, SingleConfig
-from lightkube.config.models import NameValue, User, UserExec
+from lightkube.config.models import Context, NameValue, User, UserExec
 from lightkube.core.exceptions import ConfigError
 
+from trainingjobs.client.job import Manifest
+
 DEFAULT = Path("~/.kube/config")
+_PATHS = {
+    "clusters": ("cluster", ("certificate-authority",)),
+    "users": ("user", ("client-certificate", "client-key", "tokenFile")),
+}
+_NOBODY_ELSE = "this client acts for nobody else; use a context that logs in as who is meant"
+_UNKNOWN = {
+    "as": _NOBODY_ELSE,
+    "as-groups": _NOBODY_ELSE,
+    "as-uid": _NOBODY_ELSE,
+    "as-user-extra": _NOBODY_ELSE,
+    "proxy-url": "set HTTPS_PROXY in its place",
+    "tls-server-name": "give the server by the name that its certificate has",
+}
 _READ = "client.authentication.k8s.io/v1beta1"
 """The version of exec plugins that lightkube takes; v1 has the same answer."""
 
@@ -26,11 +41,52 @@ def load(kubeconfig: str | None = None, context: str | None = None) -> SingleCon
     files = _files(kubeconfig, os.environ)
     if not files:
         return _chosen(_of_this_pod(), None)
+    parts = [_read(file) for file in files]
     try:
-        loaded = [KubeConfig.from_file(file) for file in files]
-    except (yaml.YAMLError, msgspec.MsgspecError, TypeError, AttributeError) as error:
+        found = _chosen(merged([KubeConfig.from_dict(part) for part in parts]), context)
+        _refuse(parts, found.context)
+    except (msgspec.MsgspecError, TypeError, AttributeError) as error:
         raise ConfigError(f"{files[0]} is no kubeconfig: {' '.join(str(error).split())}") from error
-    return _chosen(merged(loaded), context)
+    return found
+
+
+def _read(file: Path) -> Manifest:
+    """What is in the file; the paths in it begin where it lies."""
+    path = file.expanduser()
+    if not path.is_file():
+        raise ConfigError(f"kubeconfig {file} not found")
+    try:
+        found: Manifest = yaml.safe_load(path.read_text())
+        for kind, (one, keys) in _PATHS.items():
+            for item in found.get(kind) or []:
+                _place(item.get(one) or {}, keys, path.parent)
+    except (yaml.YAMLError, TypeError, AttributeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file} is no kubeconfig: {' '.join(str(error).split())}") from error
+    return found
+
+
+def _place(entry: Manifest, keys: Sequence[str], folder: Path) -> None:
+    for key in keys:
+        if entry.get(key):
+            entry[key] = str(folder.absolute() / entry[key])
+    command = (entry.get("exec") or {}).get("command") or ""
+    if os.sep in command:
+        entry["exec"]["command"] = str(folder.absolute() / command)
+
+
+def _refuse(parts: Sequence[Manifest], context: Context) -> None:
+    """Nothing that is asked for is left out in silence: who is to act for another acts as himself.
+
+    Raises:
+        ConfigError: when the context's user or cluster has what this client does not know.
+    """
+    for kind, name in (("users", context.user), ("clusters", context.cluster)):
+        one = _PATHS[kind][0]
+        items = [item for part in parts for item in part.get(kind) or [] if item["name"] == name]
+        entry = (items[0].get(one) if items else None) or {}
+        for key, advice in _UNKNOWN.items():
+            if entry.get(key):
+                raise ConfigError(f"the kubeconfig's {one} {name} has {key!r}: {advice}")
 
 
 def _files(named: str | None, environ: Mapping[str, str]) -> list[Path]:

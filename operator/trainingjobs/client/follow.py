@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import httpx2
 
 from trainingjobs.client import containers
-from trainingjobs.client.failures import ClientError, GoneError, translated
+from trainingjobs.client.failures import ClientError, GoneError, told, translated
 from trainingjobs.client.job import Job, Manifest
 from trainingjobs.client.lines import LogLine, Splitter, parsed
 from trainingjobs.client.merge import merged
@@ -168,7 +168,14 @@ class Follower:
             return
         own = tail if uid in self._old else None
         self._readers[uid] = Reader(self.source, pod, self._queue.put, own, self.began)
-        self._tasks[uid] = asyncio.create_task(self._readers[uid].run())
+        self._tasks[uid] = asyncio.create_task(self._reads(self._readers[uid]))
+
+    async def _reads(self, reader: Reader) -> None:
+        try:
+            with told():
+                await reader.run()
+        except ClientError as error:
+            await self._queue.put(error)
 
     async def _whole(self, pod: Manifest, tail: int | None) -> AsyncGenerator[LogLine, None]:
         splitter = Splitter()

@@ -18,8 +18,8 @@ from trainingjobs.client.job import Manifest
 class Raw:
     """Requests and streams."""
 
-    def __init__(self, config: SingleConfig) -> None:
-        self._config = config
+    def __init__(self, config: SingleConfig, way: httpx2.AsyncBaseTransport) -> None:
+        self._config, self._way = config, way
         self._http: httpx2.AsyncClient | None = None
 
     async def close(self) -> None:
@@ -83,7 +83,7 @@ class Raw:
     def _client(self) -> httpx2.AsyncClient:
         if self._http is None:
             params = client_adapter.ConnectionParams(timeout=httpx2.Timeout(transport.SECONDS))
-            params.transport = transport.made(self._config)  # type: ignore[assignment]
+            params.transport = self._way  # type: ignore[assignment]
             self._http = client_adapter.AsyncClient(self._config, params)
         return self._http
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 import httpx2
 
 from trainingjobs.client import containers
-from trainingjobs.client.failures import ClientError, translated
 from trainingjobs.client.job import Manifest
 from trainingjobs.client.lines import Line, LogLine, Memory, Splitter, parsed
 from trainingjobs.client.raw import Raw
@@ -20,7 +19,7 @@ from trainingjobs.model import labels
 
 _PAUSE = 0.5
 _FINAL = {401, 403}
-Tell = Callable[[LogLine | ClientError], Awaitable[None]]
+Tell = Callable[[LogLine], Awaitable[None]]
 
 
 @dataclass(slots=True)
@@ -44,7 +43,11 @@ class Reader:
         self._memory = Memory(tailed=self.tail is not None)
 
     async def run(self) -> None:
-        """Read until the container is gone, or has ended and was read to its end."""
+        """Read until the container is gone, or has ended and was read to its end.
+
+        Raises:
+            httpx2.HTTPStatusError: when its log may not be read.
+        """
         now: Manifest | None = self.pod
         while now is not None:
             try:
@@ -55,8 +58,7 @@ class Reader:
                 if error.response.status_code == httpx2.codes.NOT_FOUND:
                     break
                 if error.response.status_code in _FINAL:
-                    await self.tell(translated(error))
-                    return
+                    raise
             except httpx2.HTTPError:
                 pass  # the stream broke: it is read again from where it was
             await asyncio.sleep(_PAUSE)

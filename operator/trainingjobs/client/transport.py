@@ -5,12 +5,16 @@ network that goes away without a word is noticed by TCP alone.
 """
 
 import socket
+from contextlib import suppress
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import httpx2
 from lightkube.config import client_adapter
 from lightkube.config.kubeconfig import SingleConfig
+
+from trainingjobs.client import plugin
 
 SECONDS = 10.0
 _PAGE = "it answers with a web page, as a proxy or another server does"
@@ -25,7 +29,8 @@ _KEPT_ALIVE = (
 
 def made(config: SingleConfig) -> httpx2.AsyncBaseTransport:
     """The way to this cluster's API server, whatever stands in between."""
-    return Checked(plain(config))
+    way, asked = Checked(plain(config)), plugin.of(config)
+    return way if asked is None else plugin.Plugged(way, asked)
 
 
 class Checked(httpx2.AsyncBaseTransport):
@@ -65,4 +70,21 @@ def plain(config: SingleConfig) -> httpx2.AsyncBaseTransport:
 def _proxy(server: str) -> str | None:
     address = urlsplit(server)
     found = getproxies().get(address.scheme)
-    return None if found is None or proxy_bypass(address.hostname or "") else found
+    return None if found is None or _spared(address.hostname or "") else found
+
+
+def _spared(host: str) -> bool:
+    """True where no proxy is meant: kubectl's NO_PROXY has networks too, and means this host."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host == "localhost" or bool(proxy_bypass(host))
+    networks = [part.strip() for part in getproxies().get("no", "").split(",") if "/" in part]
+    inside = any(address in network for network in map(_network, networks) if network is not None)
+    return address.is_loopback or inside or bool(proxy_bypass(host))
+
+
+def _network(text: str) -> IPv4Network | IPv6Network | None:
+    with suppress(ValueError):
+        return ip_network(text, strict=False)
+    return None
