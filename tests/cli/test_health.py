@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from trainingjobs.cli.views import health
+from trainingjobs.cli.views import health, quantities
 from trainingjobs.cli.views.health import Facts
 
 
@@ -34,9 +34,9 @@ def a_pod(cpu: str = "1500m", phase: str = "Running") -> dict[str, Any]:
     return {"spec": {"nodeName": "node-a", "containers": [container]}, "status": {"phase": phase}}
 
 
-def a_quota(hard: str, used: str) -> dict[str, Any]:
-    status = {"hard": {"pods": hard}, "used": {"pods": used}}
-    return {"metadata": {"name": "room"}, "status": status}
+def a_quota(hard: str, used: str, what: str = "pods", **spec: Any) -> dict[str, Any]:
+    status = {"hard": {what: hard}, "used": {what: used}}
+    return {"metadata": {"name": "room"}, "status": status, "spec": spec}
 
 
 def verdicts(facts: Facts, about: str, count: int = 3, **each: str) -> list[tuple[str, str]]:
@@ -82,12 +82,31 @@ def test_rights() -> None:
         ([], "ok"),
         ([a_quota("10", "7")], "ok"),
         ([a_quota("10", "8")], "bad"),
-        ([{"metadata": {"name": "cpu"}, "status": {"hard": {"cpu": "1"}}}], "ok"),
+        ([a_quota("4", "0", "services"), a_quota("10", "0")], "ok"),
+        ([a_quota("4", "4", "services")], "bad"),
+        ([a_quota("1", "1", "count/trainingjobs.trainingjob.dev")], "bad"),
+        ([a_quota("6", "1", "requests.cpu")], "bad"),
+        ([a_quota("7", "1", "cpu")], "ok"),
+        ([a_quota("16Gi", "0", "limits.memory")], "unknown"),
+        ([a_quota("7", "5", "requests.nvidia.com/gpu")], "bad"),
+        ([a_quota("6", "1", "requests.cpu", scopes=["BestEffort"])], "unknown"),
+        ([a_quota("16Gi", "0", "memory"), a_quota("10", "8")], "bad"),
     ],
 )
 def test_quotas(found: Any, verdict: str) -> None:
-    ((told, _),) = verdicts(Facts(quotas=found), "quota")
-    assert told == verdict
+    each = {"cpu": "2", "nvidia.com/gpu": "1"}
+    ((told, words),) = verdicts(Facts(quotas=found), "quota", **each)
+    assert told == verdict, words
+
+
+def test_what_was_not_told_is_unknown_and_why() -> None:
+    about = ("resource", "operator", "quota", "room")
+    facts = Facts(unseen=dict.fromkeys(about, "no answer in time"), rights={"list pods": None})
+    for one in about:
+        ((told, words),) = verdicts(facts, one)
+        assert (told, words.endswith(": no answer in time")) == ("unknown", True), words
+    ((told, words),) = verdicts(facts, "rights")
+    assert (told, words) == ("unknown", "whether you may list pods in lab could not be asked")
 
 
 TAINT = {"taints": [{"key": "gpu", "effect": "NoSchedule"}]}
@@ -115,7 +134,16 @@ def test_room(nodes: Any, pods: Any, each: dict[str, str], verdict: str) -> None
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [("500m", "0.5"), ("2", "2"), ("1Ki", "1024"), ("1k", "1000"), (None, "0"), ("odd", "0")],
+    [
+        *[("500m", "0.5"), ("2", "2"), ("1Ki", "1024"), ("1k", "1000"), (None, "0"), ("odd", "0")],
+        *[
+            ("1Pi", "1125899906842624"),
+            ("1e3", "1000"),
+            ("1E", "1e18"),
+            ("5n", "5e-9"),
+            (".5", ".5"),
+        ],
+    ],
 )
 def test_quantities(text: Any, number: str) -> None:
-    assert health.quantity(text) == Decimal(number)
+    assert quantities.quantity(text) == Decimal(number)

@@ -2,13 +2,13 @@
 
 import asyncio
 import sys
-from typing import Any
+from dataclasses import dataclass
 
 import click
 import httpx2
 
 from trainingjobs.cli import options, screen
-from trainingjobs.cli.views import health, paint
+from trainingjobs.cli.views import health, paint, quantities
 from trainingjobs.client.failures import translated
 from trainingjobs.client.job import Manifest
 from trainingjobs.client.raw import Raw
@@ -17,21 +17,45 @@ from trainingjobs.model import labels
 _RIGHTS = {
     "create TrainingJobs": ("create", labels.GROUP, labels.PLURAL, ""),
     "change TrainingJobs": ("patch", labels.GROUP, labels.PLURAL, ""),
+    "cancel jobs (delete TrainingJobs)": ("delete", labels.GROUP, labels.PLURAL, ""),
+    "follow jobs (watch TrainingJobs)": ("watch", labels.GROUP, labels.PLURAL, ""),
     "list pods": ("list", "", "pods", ""),
     "read logs": ("get", "", "pods", "log"),
     "send scripts (create ConfigMaps)": ("create", "", "configmaps", ""),
+    "retry scripts (get ConfigMaps)": ("get", "", "configmaps", ""),
+    "retry scripts (patch ConfigMaps)": ("patch", "", "configmaps", ""),
 }
 _REVIEW = "apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _OPERATOR = "app.kubernetes.io/part-of=trainingjob-operator,app.kubernetes.io/component=operator"
 _SIGNS = {"ok": ("ok", "green"), "bad": ("BAD", "red"), "unknown": ("??", "yellow")}
 
 
+_LIVING = "status.phase!=Succeeded,status.phase!=Failed"
+_PAGE = "500"
+
+
+class Amount(click.ParamType[str]):
+    """A quantity as Kubernetes writes it."""
+
+    name = "quantity"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
+        """The text, where the API server would take it."""
+        text = str(value)
+        found = quantities.parsed(text)
+        if text and (found is None or found < 0):
+            self.fail(f"{text!r} is no amount: write 2, 500m or 4Gi", param, ctx)
+        return text
+
+
 @click.command("doctor", cls=options.Command)
 @click.option(
     "--pods", "count", type=click.IntRange(1), default=3, metavar="N", help="Room for so many."
 )
-@click.option("--cpus", default="", metavar="N", help="Of each, as 2 or 500m.")
-@click.option("--memory", default="", metavar="SIZE", help="Of each, as 4Gi.")
+@click.option("--cpus", type=Amount(), default="", metavar="N", help="Of each, as 2 or 500m.")
+@click.option("--memory", type=Amount(), default="", metavar="SIZE", help="Of each, as 4Gi.")
 @click.option("--gpus", type=click.IntRange(0), default=0, metavar="N", help="Of each.")
 @options.where
 def doctor_(count: int, cpus: str, memory: str, gpus: int) -> None:
@@ -67,51 +91,86 @@ async def _facts(raw: Raw, namespace: str) -> health.Facts:
         version = (await raw.get("version")).get("gitVersion")
     except httpx2.HTTPError as error:
         raise translated(error) from error
-    here = f"api/v1/namespaces/{namespace}"
-    served, operators, quotas, nodes, pods = await asyncio.gather(
-        _maybe(raw, f"apis/{labels.API_VERSION}"),
-        _items(raw, "apis/apps/v1/deployments", labelSelector=_OPERATOR),
-        _items(raw, f"{here}/resourcequotas"),
-        _items(raw, "api/v1/nodes"),
-        _items(raw, "api/v1/pods", fieldSelector="status.phase!=Succeeded,status.phase!=Failed"),
+    here, unseen = f"api/v1/namespaces/{namespace}", dict[str, str]()
+    asked = _Asked(raw, unseen)
+    served, operators, quotas, nodes, pods, rights = await asyncio.gather(
+        asked.served(),
+        asked.items("operator", "apis/apps/v1/deployments", labelSelector=_OPERATOR),
+        asked.items("quota", f"{here}/resourcequotas"),
+        asked.items("room", "api/v1/nodes"),
+        asked.items("room", "api/v1/pods", fieldSelector=_LIVING),
+        asyncio.gather(*(asked.right(namespace, *right) for right in _RIGHTS.values())),
     )
-    names = [item.get("name") for item in (served or {}).get("resources") or []]
-    rights = {what: await _may(raw, namespace, *asked) for what, asked in _RIGHTS.items()}
     return health.Facts(
         version=version,
-        served=labels.PLURAL in names,
+        unseen=unseen,
+        served=served,
         operators=operators,
-        rights=rights,
+        rights=dict(zip(_RIGHTS, rights, strict=True)),
         quotas=quotas,
         nodes=nodes,
         pods=pods,
     )
 
 
-async def _items(raw: Raw, path: str, **params: str) -> list[Manifest] | None:
-    found = await _maybe(raw, path, **params)
-    return None if found is None else list(found.get("items") or [])
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Questions, whose answers may be that one may not ask, or none at all."""
+
+    raw: Raw
+    unseen: dict[str, str]
+    """Why there was no answer, by what it was about."""
+
+    async def served(self) -> bool | None:
+        """Whether TrainingJobs are known here."""
+        try:
+            found = await self.raw.get(f"apis/{labels.API_VERSION}")
+        except httpx2.HTTPError as error:
+            if _code(error) == httpx2.codes.NOT_FOUND:
+                return False
+            self._note("resource", error)
+            return None
+        return labels.PLURAL in [item.get("name") for item in found.get("resources") or []]
+
+    async def items(self, about: str, path: str, **params: str) -> list[Manifest] | None:
+        """All that are there, page by page, without what nobody looks at."""
+        found: list[Manifest] = []
+        more: str | None = ""
+        try:
+            while more is not None:
+                page = await self.raw.get(
+                    path, limit=_PAGE, **params, **({"continue": more} if more else {})
+                )
+                found += [_slim(item) for item in page.get("items") or []]
+                more = (page.get("metadata") or {}).get("continue") or None
+        except httpx2.HTTPError as error:
+            self._note(about, error)
+            return None
+        return found
+
+    async def right(self, namespace: str, *asked: str) -> bool | None:
+        """Whether one may do that; None where nobody says so."""
+        names = ("verb", "group", "resource", "subresource")
+        attributes = {"namespace": namespace, **dict(zip(names, asked, strict=True))}
+        try:
+            answer = await self.raw.post(_REVIEW, {"spec": {"resourceAttributes": attributes}})
+        except httpx2.HTTPError:
+            return None
+        return bool((answer.get("status") or {}).get("allowed"))
+
+    def _note(self, about: str, error: httpx2.HTTPError) -> None:
+        if _code(error) != httpx2.codes.FORBIDDEN:
+            self.unseen[about] = str(translated(error))
 
 
-async def _maybe(raw: Raw, path: str, **params: str) -> Manifest | None:
-    """What is there, where there is something that may be read."""
-    try:
-        return await raw.get(path, **params)
-    except httpx2.HTTPError:
-        return None
+def _code(error: httpx2.HTTPError) -> int:
+    return error.response.status_code if isinstance(error, httpx2.HTTPStatusError) else 0
 
 
-async def _may(raw: Raw, namespace: str, *asked: Any) -> bool:
-    verb, group, resource, part = asked
-    attributes = {
-        "namespace": namespace,
-        "verb": verb,
-        "group": group,
-        "resource": resource,
-        "subresource": part,
-    }
-    try:
-        answer = await raw.post(_REVIEW, {"spec": {"resourceAttributes": attributes}})
-    except httpx2.HTTPError:
-        return False
-    return bool((answer.get("status") or {}).get("allowed"))
+def _slim(item: Manifest) -> Manifest:
+    """Of a large cluster's pods not all can be held at once."""
+    if "containers" not in (item.get("spec") or {}):
+        return item
+    asks = [{"resources": one.get("resources")} for one in item["spec"]["containers"]]
+    spec = {"nodeName": item["spec"].get("nodeName"), "containers": asks}
+    return {"spec": spec, "status": {"phase": (item.get("status") or {}).get("phase")}}

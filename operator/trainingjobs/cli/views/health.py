@@ -3,27 +3,19 @@
 What may not be looked at is said to be unknown, never to be well.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Literal
 
+from trainingjobs.cli.views.quantities import quantity
 from trainingjobs.client.job import Manifest
 from trainingjobs.model import labels
 
 Verdict = Literal["ok", "bad", "unknown"]
-_FACTORS = {
-    "m": Decimal("0.001"),
-    "k": Decimal(10) ** 3,
-    "M": Decimal(10) ** 6,
-    "G": Decimal(10) ** 9,
-    "T": Decimal(10) ** 12,
-    "Ki": Decimal(2) ** 10,
-    "Mi": Decimal(2) ** 20,
-    "Gi": Decimal(2) ** 30,
-    "Ti": Decimal(2) ** 40,
-}
 _INSTALL = "helm install trainingjob-operator (see the operator's README)"
+_OPTIONS = {"cpu": "--cpus", "memory": "--memory"}
+_JOBS = f"count/{labels.PLURAL}.{labels.GROUP}"
 _OVER = {"Succeeded", "Failed"}
 Amounts = Mapping[str, Decimal]
 
@@ -43,9 +35,11 @@ class Facts:
     """What was found out; None for what could not be."""
 
     version: str | None = None
+    unseen: Mapping[str, str] = field(default_factory=dict)
+    """Why something could not be found out, by what it is about; else it may not be read."""
     served: bool | None = None
     operators: Sequence[Manifest] | None = None
-    rights: Mapping[str, bool] = field(default_factory=dict)
+    rights: Mapping[str, bool | None] = field(default_factory=dict)
     """By what people do with them."""
     quotas: Sequence[Manifest] | None = None
     nodes: Sequence[Manifest] | None = None
@@ -62,25 +56,35 @@ def checks(facts: Facts, namespace: str, count: int, each: Mapping[str, str]) ->
         count: pods that it has.
         each: what each of them asks for, as cpu, memory, nvidia.com/gpu.
     """
+    amounts = {name: quantity(text) for name, text in each.items()}
     return [
         Check("cluster", "ok", f"Kubernetes {facts.version}"),
-        _resource(facts.served),
-        _operator(facts.operators, namespace),
+        _resource(facts),
+        _operator(facts, namespace),
         *(_right(what, found, namespace) for what, found in facts.rights.items()),
-        _quota(facts.quotas, namespace, count),
-        _room(facts, count, {name: quantity(text) for name, text in each.items()}),
+        _quota(facts, namespace, count, amounts),
+        _room(facts, count, amounts),
     ]
 
 
-def _resource(served: bool | None) -> Check:  # noqa: FBT001  a fact
-    if served:
+def _unknown(facts: Facts, about: str, what: str) -> Check:
+    why = facts.unseen.get(about)
+    words = f"{what} could not be looked at: {why}" if why else f"you may not list {what}"
+    return Check(about, "unknown", words)
+
+
+def _resource(facts: Facts) -> Check:
+    if facts.served is None:
+        return _unknown(facts, "resource", f"the resources of {labels.GROUP}")
+    if facts.served:
         return Check("resource", "ok", f"{labels.PLURAL}.{labels.GROUP} is served")
     return Check("resource", "bad", "the cluster knows no TrainingJobs", _INSTALL)
 
 
-def _operator(found: Sequence[Manifest] | None, namespace: str) -> Check:
+def _operator(facts: Facts, namespace: str) -> Check:
+    found = facts.operators
     if found is None:
-        return Check("operator", "unknown", "you may not list Deployments of all namespaces")
+        return _unknown(facts, "operator", "Deployments of all namespaces")
     ready = [item for item in found if (item.get("status") or {}).get("readyReplicas")]
     if not found:
         return Check("operator", "bad", "no operator is installed", _INSTALL)
@@ -103,32 +107,66 @@ def _serves(deployment: Manifest, namespace: str) -> bool:
     return not listed or namespace in listed
 
 
-def _right(what: str, found: bool, namespace: str) -> Check:  # noqa: FBT001  a fact
+def _right(what: str, found: bool | None, namespace: str) -> Check:  # noqa: FBT001  a fact
+    if found is None:
+        words = f"whether you may {what} in {namespace} could not be asked"
+        return Check("rights", "unknown", words)
     if found:
         return Check("rights", "ok", f"you may {what} in {namespace}")
     return Check("rights", "bad", f"you may not {what} in {namespace}", "ask who runs the cluster")
 
 
-def _quota(found: Sequence[Manifest] | None, namespace: str, count: int) -> Check:
-    if found is None:
-        return Check("quota", "unknown", f"you may not list the quotas of {namespace}")
-    for item in found:
-        status = item.get("status") or {}
-        hard, used = (quantity((status.get(key) or {}).get("pods")) for key in ("hard", "used"))
-        if (status.get("hard") or {}).get("pods") is not None and hard - used < count:
-            name = item["metadata"]["name"]
-            return Check(
+def _quota(facts: Facts, namespace: str, count: int, each: Amounts) -> Check:
+    if facts.quotas is None:
+        return _unknown(facts, "quota", f"the quotas of {namespace}")
+    found = [check for item in facts.quotas for check in _limits(item, count, each)]
+    worst = sorted(found, key=lambda check: check.verdict != "bad")
+    return (
+        worst[0] if worst else Check("quota", "ok", f"{namespace} has room for {count} more pods")
+    )
+
+
+def _limits(item: Manifest, count: int, each: Amounts) -> Iterator[Check]:
+    """What this quota has too little of, and what of it cannot be told."""
+    name, status, spec = item["metadata"]["name"], item.get("status") or {}, item.get("spec") or {}
+    needed = _needed(count, each)
+    for what, text in (status.get("hard") or {}).items():
+        hard, used = quantity(text), quantity((status.get("used") or {}).get(what))
+        plain = what.removeprefix("requests.").removeprefix("limits.")
+        if what in needed and hard - used < needed[what]:
+            some = spec.get("scopes") or spec.get("scopeSelector")
+            yield Check(
                 "quota",
-                "bad",
-                f"{name} leaves {max(hard - used, 0)} of {hard} pods, and {count} are needed",
+                "unknown" if some else "bad",
+                f"{name} leaves {_short(max(hard - used, Decimal(0)))} of {text} {what}, and "
+                f"{_short(needed[what])} are needed"
+                + ("; it is for some pods alone" if some else ""),
                 "smaller jobs, or a larger quota",
             )
-    return Check("quota", "ok", f"{namespace} has room for {count} more pods")
+        elif plain in _OPTIONS and not each.get(plain):
+            words = f"{name} limits {what}, and nothing is said of what each pod needs"
+            yield Check("quota", "unknown", words, f"tell it with {_OPTIONS[plain]}")
+
+
+def _needed(count: int, each: Amounts) -> dict[str, Decimal]:
+    """What a job of so many pods takes of each kind that a quota may limit."""
+    pods = {name: Decimal(count) for name in ("pods", "count/pods")}
+    others = {name: Decimal(1) for name in ("services", "count/services", _JOBS)}
+    amounts = {
+        f"{kind}{name}": amount * count
+        for name, amount in each.items()
+        for kind in ("", "requests.", "limits.")
+    }
+    return {**pods, **others, **amounts}
+
+
+def _short(number: Decimal) -> str:
+    return f"{number.normalize():f}"
 
 
 def _room(facts: Facts, count: int, each: Amounts) -> Check:
     if facts.nodes is None or facts.pods is None:
-        return Check("room", "unknown", "you may not list nodes, or the pods on them")
+        return _unknown(facts, "room", "nodes, or the pods on them")
     usable = [node for node in facts.nodes if _usable(node)]
     fitting = sum(_fitting(node, facts.pods, each) for node in usable)
     asked = ", ".join(f"{name} {amount.normalize():f}" for name, amount in each.items() if amount)
@@ -169,13 +207,3 @@ def _asked(pods: Sequence[Manifest], name: str) -> Decimal:
         for container in pod["spec"].get("containers") or []:
             found += quantity(((container.get("resources") or {}).get("requests") or {}).get(name))
     return found
-
-
-def quantity(text: object) -> Decimal:
-    """A quantity of Kubernetes as a number; 0 for what is none."""
-    shown = str(text or 0)
-    digits = shown.rstrip("kMGTKim")
-    try:
-        return Decimal(digits) * _FACTORS.get(shown[len(digits) :], Decimal(1))
-    except InvalidOperation:
-        return Decimal(0)

@@ -1,0 +1,132 @@
+"""How the doctor asks: in pages, of all rights, and what it makes of no answer."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, Self
+
+import httpx2
+import pytest
+from click.testing import CliRunner, Result
+
+from trainingjobs.cli import screen
+from trainingjobs.cli.app import app
+
+NODE = {
+    "metadata": {"name": "node-a"},
+    "status": {
+        "allocatable": {"cpu": "4", "pods": "1200"},
+        "conditions": [{"type": "Ready", "status": "True"}],
+    },
+}
+POD = {"spec": {"nodeName": "node-a", "containers": [{}]}, "status": {"phase": "Running"}}
+REQUEST = httpx2.Request("GET", "https://cluster:6443/apis")
+
+
+class Cluster:
+    """An API server with 1100 pods, as far as the doctor asks it."""
+
+    def __init__(self, fails: Callable[[str], Exception | None] = lambda _: None) -> None:
+        self.fails = fails
+        self.largest = 0
+        self.reviewed: list[dict[str, Any]] = []
+
+    async def get(self, path: str, **params: str) -> dict[str, Any]:
+        """A page of it."""
+        if (wrong := self.fails(path)) is not None:
+            raise wrong
+        if path == "version":
+            return {"gitVersion": "v1.37.2"}
+        if path == "apis/trainingjob.dev/v1":
+            return {"resources": [{"name": "trainingjobs"}]}
+        every: list[dict[str, Any]] = {"api/v1/nodes": [NODE], "api/v1/pods": [POD] * 1100}.get(
+            path, []
+        )
+        begin = int(params.get("continue", "0"))
+        end = begin + int(params.get("limit", len(every)))
+        self.largest = max(self.largest, len(every[begin:end]))
+        more = {"continue": str(end)} if end < len(every) else {}
+        return {"items": every[begin:end], "metadata": more}
+
+    async def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """All is allowed."""
+        if (wrong := self.fails(path)) is not None:
+            raise wrong
+        self.reviewed.append(body["spec"]["resourceAttributes"])
+        return {"status": {"allowed": True}}
+
+
+class Client(SimpleNamespace):
+    """What the doctor takes of the client."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None: ...
+
+
+def doctor(monkeypatch: pytest.MonkeyPatch, cluster: Cluster, *args: str) -> Result:
+    monkeypatch.setattr(screen, "connect", lambda: Client(raw=cluster, namespace="lab"))
+    return CliRunner().invoke(app, ["doctor", *args])
+
+
+def test_pods_are_asked_for_in_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Cluster()
+    shown = doctor(monkeypatch, cluster, "--pods", "101")
+    assert cluster.largest == 500
+    assert "BAD room      101 pods: 100 have room" in shown.stdout
+    assert "ok  room" in doctor(monkeypatch, cluster, "--pods", "100", "--cpus", "0").stdout
+
+
+def test_all_that_commands_need_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Cluster()
+    doctor(monkeypatch, cluster)
+    asked = {(item["verb"], item["resource"]) for item in cluster.reviewed}
+    for verb in ("create", "patch", "delete", "watch"):
+        assert (verb, "trainingjobs") in asked
+    for verb in ("create", "get", "patch"):
+        assert (verb, "configmaps") in asked
+
+
+def slow(path: str) -> Exception | None:
+    return None if path == "version" else httpx2.ReadTimeout("slow", request=REQUEST)
+
+
+def forbidden(path: str) -> Exception | None:
+    answer = httpx2.Response(403, request=REQUEST)
+    if path == "version":
+        return None
+    return httpx2.HTTPStatusError("no", request=REQUEST, response=answer)
+
+
+def absent(path: str) -> Exception | None:
+    answer = httpx2.Response(404, request=REQUEST)
+    if path != "apis/trainingjob.dev/v1":
+        return None
+    return httpx2.HTTPStatusError("no", request=REQUEST, response=answer)
+
+
+def test_no_answer_is_neither_good_nor_bad(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = doctor(monkeypatch, Cluster(slow))
+    assert shown.exit_code == 0, shown.output
+    signs = [line[:3].strip() for line in shown.stdout.splitlines()]
+    assert (signs[0], set(signs[1:])) == ("ok", {"??"})
+    assert "does not answer in time" in shown.stdout
+    assert "you may not" not in shown.stdout
+
+
+def test_what_may_not_be_asked_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = doctor(monkeypatch, Cluster(forbidden))
+    assert "you may not list Deployments of all namespaces" in shown.stdout
+    assert "knows no TrainingJobs" not in shown.stdout
+
+
+def test_a_resource_that_is_not_there_is_bad(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = doctor(monkeypatch, Cluster(absent))
+    assert "BAD resource  the cluster knows no TrainingJobs" in shown.stdout
+
+
+@pytest.mark.parametrize("amount", ["4GB", "abc", "-1", "1 Gi", "4gi"])
+def test_no_amount(monkeypatch: pytest.MonkeyPatch, amount: str) -> None:
+    shown = doctor(monkeypatch, Cluster(), "--memory", amount)
+    assert shown.exit_code == 2
+    assert "is no amount: write 2, 500m or 4Gi" in shown.stderr
