@@ -36,6 +36,13 @@ def test_the_smallest_job_is_one_that_the_operator_takes() -> None:
     assert parsed.size == 4
 
 
+def test_dollars_arrive_as_they_are() -> None:
+    """Kubernetes puts a variable for `$(HOME)`, and one `$` for two."""
+    _, container = made(args=["$(HOME)", "a$$b"], env={"A": "$(B) $C"})
+    assert container["command"][2:] == ["$$(HOME)", "a$$$$b"]
+    assert container["env"] == [{"name": "A", "value": "$$(B) $$C"}]
+
+
 def test_all_that_may_be_chosen() -> None:
     job, container = made(
         args=["--epochs", "3"],

@@ -15,6 +15,7 @@ from trainingjobs.client import asked, config, kinds, plugin, sending, transport
 from trainingjobs.client import script as scripts
 from trainingjobs.client.failures import (
     ClientError,
+    ExistsError,
     GoneError,
     TooLateError,
     told,
@@ -136,11 +137,8 @@ class AsyncTrainingJobClient:
             raise ClientError(wrong)
         chosen = name or scripts.name(next(iter(script.files)), secrets.token_hex(2))
         job = await self.create_job(scripts.job(script, chosen, self.namespace))
-        try:
+        async with sending.or_undone(self._api, job):
             await sending.send(self._api, scripts.config_map(script, job.manifest))
-        except ClientError:
-            await self.delete_job(job.name)
-            raise
         return job.name
 
     async def retry_job(self, name: str, new_name: str | None = None) -> str:
@@ -148,10 +146,10 @@ class AsyncTrainingJobClient:
         old = await self.get_job(name)
         if not old.finished:
             raise ClientError(f"{name} is not over: it is {old.phase or 'new'}")
-        chosen = new_name or scripts.next_name(name)
-        made = await self.create_job(scripts.again(old.manifest, chosen))
-        for sent in scripts.sent_with(old.manifest):
-            await sending.share(self._api, sent, made)
+        made = await self._again(old, new_name)
+        async with sending.or_undone(self._api, made):
+            for sent in scripts.sent_with(old.manifest):
+                await sending.share(self._api, sent, made)
         return made.name
 
     async def patch_job(self, name: str, change: Manifest) -> Job:
@@ -239,3 +237,14 @@ class AsyncTrainingJobClient:
                 if job.finished:
                     raise ClientError(f"{name} has {job.phase.lower()}: {job.message}")
         raise GoneError(f"{name} was deleted")
+
+    async def _again(self, old: Job, name: str | None) -> Job:
+        """The job anew, under this name or under the next that is free."""
+        chosen = name or scripts.next_name(old.name)
+        while True:
+            try:
+                return await self.create_job(scripts.again(old.manifest, chosen))
+            except ExistsError:
+                if name:
+                    raise
+                chosen = scripts.next_name(chosen)

@@ -32,6 +32,10 @@ class RefusedError(ClientError):
     """The API server does not take it: its words are the message."""
 
 
+class ExistsError(RefusedError):
+    """Another object has this name."""
+
+
 class UnreachableError(ClientError):
     """No answer: the same may work in a moment."""
 
@@ -98,7 +102,8 @@ def _answer(error: httpx2.HTTPStatusError) -> ClientError:
         return RefusedError("the API server does not know who you are: log in to the cluster again")
     if code == _FORBIDDEN:
         return RefusedError(f"{words}; ask who runs the cluster for this right")
-    return RefusedError(words)
+    exists = status is not None and status.reason == "AlreadyExists"
+    return ExistsError(words) if exists else RefusedError(words)
 
 
 def _where(error: httpx2.HTTPError) -> str:

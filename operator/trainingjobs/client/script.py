@@ -163,8 +163,8 @@ def _container(script: Script) -> Manifest:
     made: dict[str, Any] = {
         "name": labels.TRAINER,
         "image": script.image,
-        "command": [starter, main, *script.args],
-        "env": [{"name": key, "value": value} for key, value in script.env.items()],
+        "command": [starter, main, *map(_literal, script.args)],
+        "env": [{"name": key, "value": _literal(text)} for key, text in script.env.items()],
         "resources": _resources(script),
         "volumeMounts": [mount],
     }
@@ -172,6 +172,11 @@ def _container(script: Script) -> Manifest:
         dropped = {"drop": ["ALL"]}
         made["securityContext"] = {"allowPrivilegeEscalation": False, "capabilities": dropped}
     return {key: value for key, value in made.items() if value}
+
+
+def _literal(text: str) -> str:
+    """What arrives as this text: Kubernetes puts variables for `$(NAME)`, and `$` for `$$`."""
+    return text.replace("$", "$$")
 
 
 def _resources(script: Script) -> Manifest:
