@@ -1,5 +1,6 @@
 """Groups of real processes on this machine: all end well, or the first that falls ends them."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -7,8 +8,12 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from trainingjobs.cli.commands import local
+from trainingjobs.cli.views.loglines import Look
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -157,8 +162,8 @@ def test_no_process_outlives_a_signal(
             assert started.poll() is None
         begun = time.monotonic()
         for number in told:
+            time.sleep(1)  # two signals of a kind at once are one
             started.send_signal(number)
-            time.sleep(0.3)
         try:
             assert started.wait(12) == code
             assert gone(children(tmp_path))
@@ -171,6 +176,22 @@ def end(processes: list[int]) -> None:
     for process in processes:
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
+
+
+async def test_who_was_started_is_ended_where_the_next_cannot_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    start, started = asyncio.create_subprocess_exec, []
+
+    async def spy(*command: str, **how: Any) -> asyncio.subprocess.Process:
+        started.append(await start(*command, **how))
+        return started[-1]
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", spy)
+    environments = [dict(os.environ), {"A": "\0"}]
+    with pytest.raises(ValueError, match="null byte"):
+        await local.ended(["sleep", "33"], environments, Look())
+    assert [process.returncode for process in started] == [-signal.SIGTERM]
 
 
 def test_a_rank_that_falls_is_seen_though_its_child_holds_the_pipe(tmp_path: Path) -> None:

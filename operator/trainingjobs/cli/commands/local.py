@@ -64,7 +64,7 @@ async def _group(command: Sequence[str], environments: Sequence[Mapping[str, str
     )
     told = _signals()
     try:
-        return await _ended(command, environments, look)
+        return await ended(command, environments, look)
     except asyncio.CancelledError:
         if not told:
             raise
@@ -72,9 +72,10 @@ async def _group(command: Sequence[str], environments: Sequence[Mapping[str, str
         return local.exit_code(-told[0])
 
 
-async def _ended(
+async def ended(
     command: Sequence[str], environments: Sequence[Mapping[str, str]], look: loglines.Look
 ) -> int:
+    """Run all; the exit code of the first that fails. None of them is left, whatever happens."""
     group = processes.Group(lambda rank, lines: _show(rank, lines, look))
     try:
         for env in environments:
