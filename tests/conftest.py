@@ -7,6 +7,8 @@ from hypothesis import settings
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # a shell's background job ignores it, and so would each program that the tests interrupt
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# a shell's background job ignores these, and so would each program that the tests interrupt;
+# what has a handler here has none in a new program
+for _number in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, lambda *_: None)
