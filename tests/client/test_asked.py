@@ -48,7 +48,7 @@ def test_cancel_never_means_all(
 ) -> None:
     asked = answered(monkeypatch, lambda _: status(200))
     config = str(a_kubeconfig(tmp_path))
-    ended = CliRunner().invoke(app, ["cancel", "--kubeconfig", config, typed])
+    ended = CliRunner().invoke(app, ["cancel", "--kubeconfig", config, "mnist", typed])
     assert ended.exit_code == 1
     assert "no job's name" in ended.stderr
     assert not asked

@@ -6,6 +6,7 @@ import click
 
 from trainingjobs.cli import options, screen
 from trainingjobs.cli.commands import submit
+from trainingjobs.client import asked
 from trainingjobs.client.failures import ClientError
 from trainingjobs.client.job import Manifest
 from trainingjobs.model.spec import MAX_INSTANCES
@@ -18,8 +19,9 @@ def cancel_(jobs: tuple[str, ...]) -> None:
     """Delete jobs: their pods are told to stop, and go."""
 
     async def cancelled() -> None:
+        wanted = [asked.job(name) for name in jobs]  # all before the first one goes
         async with screen.connect() as client:
-            for name in jobs:
+            for name in wanted:
                 await client.delete_job(name)
                 click.echo(f"trainingjob.trainingjob.dev/{screen.safe(name)} deleted")
 
