@@ -12,7 +12,8 @@ from trainingjobs.convert import stream
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
-RANK = "import os; print('I am rank', os.environ['OMPI_COMM_WORLD_RANK'])"
+RANK = "import os, time; print('I am rank', os.environ['OMPI_COMM_WORLD_RANK']); time.sleep(1)"
+"""It lives for a second: Open MPI's launcher may hang over ranks that end as they start."""
 
 
 def foreign(name: str, *, command: list[str] | None = None, **env: str) -> Manifest:
