@@ -25,6 +25,10 @@ class Operator:
         """Take its pod away by force: its successor starts while it may still be about."""
         self.home.kubectl("delete", "pod", f"-l{SELECTOR}", "--grace-period=0", "--force")
 
+    def remove(self, pod: str) -> None:
+        """Take one pod away by force: what runs in its place has another name."""
+        self.home.kubectl("delete", "pod", pod, "--grace-period=0", "--force")
+
     def kill(self, name: str = "") -> None:
         """Send SIGKILL to the process of a pod, and watch until another runs in its place.
 
