@@ -12,8 +12,13 @@ from trainingjobs.convert import stream
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
-RANK = "import os, time; print('I am rank', os.environ['OMPI_COMM_WORLD_RANK']); time.sleep(1)"
-"""It lives for a second: Open MPI's launcher may hang over ranks that end as they start."""
+RANK = """
+import os, sys, time
+sys.stdout.write(f"I am rank {os.environ['OMPI_COMM_WORLD_RANK']}\\n")
+time.sleep(1)
+"""
+"""One write a line, or the ranks' lines are mixed; and a second of life, as Open MPI's launcher may
+hang over ranks that end as they start."""
 
 
 def foreign(name: str, *, command: list[str] | None = None, **env: str) -> Manifest:
