@@ -19,6 +19,7 @@ from trainingjobs.model.report import Stage as Reached
 from trainingjobs.settings import Settings
 
 KEY = ("lab", "mnist")
+CALLER = Caller(key=KEY, job_uid=UID, pod_uid="p", attempt=1, instance=0, processes=1, size=1)
 
 
 class Stage:
@@ -113,12 +114,9 @@ def test_no_look_outlives_its_term() -> None:
 def test_what_was_reported_goes_with_the_lead() -> None:
     async def scenario() -> None:
         stage = Stage()
-        caller = Caller(
-            key=KEY, job_uid=UID, pod_uid="p", attempt=1, instance=0, processes=1, size=1
-        )
         report = Report(version=1, process="a", stage=Reached.SPAWNED)
         stage.lead()
-        stage.program._rolls.take(caller, report, 100)
+        stage.program._rolls.take(CALLER, report, 100)
         assert stage.program._rolls.jobs == 1
         await stage.lose()
         assert stage.program._rolls.jobs == 0
@@ -130,15 +128,12 @@ def test_a_report_that_was_on_its_way_when_the_lead_was_lost_is_not_taken() -> N
     async def scenario() -> None:
         stage = Stage()
         rolls = stage.program._rolls
-        caller = Caller(
-            key=KEY, job_uid=UID, pod_uid="p", attempt=1, instance=0, processes=1, size=1
-        )
         body = b'{"version": 1, "process": "a", "stage": "spawned"}'
         asked = asyncio.Event()
         passes: Any = SimpleNamespace(read=lambda _: _claims(), proof=_after(asked))
         reports = Reports(
             passes=passes,
-            callers=SimpleNamespace(find=lambda _: caller),  # type: ignore[arg-type]
+            callers=SimpleNamespace(find=lambda _: CALLER),  # type: ignore[arg-type]
             rolls=rolls,
             allowance=SimpleNamespace(spend=lambda _: 0),  # type: ignore[arg-type]
             ring=lambda *_: None,
@@ -160,11 +155,8 @@ def test_a_report_that_was_on_its_way_when_the_lead_was_lost_is_not_taken() -> N
 def test_a_new_leader_begins_with_an_empty_roll() -> None:
     async def scenario() -> None:
         stage = Stage()
-        caller = Caller(
-            key=KEY, job_uid=UID, pod_uid="p", attempt=1, instance=0, processes=1, size=1
-        )
         report = Report(version=1, process="a", stage=Reached.SPAWNED)
-        stage.program._rolls.take(caller, report, 100)
+        stage.program._rolls.take(CALLER, report, 100)
         stage.lead()
         assert stage.program._rolls.jobs == 0
         await stage.lose()

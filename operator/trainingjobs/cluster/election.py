@@ -158,9 +158,8 @@ class Election:
             return str(error)
 
     async def _take(self) -> str:
-        await self._look()
-        found, who = self._seen, self._who
-        if found is None or not lease.vacant(found, who.me, who.clock()):
+        found, who = await self._look(), self._who
+        if not lease.vacant(found, who.me, who.clock()):
             return self._waits()
         await self._claim(found)
         return ""
