@@ -4,7 +4,7 @@ lightkube's own log takes no `sinceTime`, and ends lines at more than their ends
 """
 
 from collections.abc import AsyncGenerator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 from lightkube.config import client_adapter
@@ -13,6 +13,14 @@ from lightkube.config.kubeconfig import SingleConfig
 from trainingjobs.client import transport
 from trainingjobs.client.containers import name
 from trainingjobs.client.job import Manifest
+
+if TYPE_CHECKING:  # else every command would load it
+    from contextlib import AbstractAsyncContextManager
+
+    from httpx2.websockets import AsyncWebSocketSession
+
+_LARGEST = 1_048_576
+"""Bytes of a message that a WebSocket brings."""
 
 
 class Raw:
@@ -63,6 +71,18 @@ class Raw:
             answer.raise_for_status()
             async for data in answer.aiter_bytes():
                 yield data
+
+    def websocket(
+        self, path: str, protocol: str, **params: str
+    ) -> "AbstractAsyncContextManager[AsyncWebSocketSession]":
+        """A WebSocket that speaks this sub-protocol; TCP notices when its other end is lost."""
+        return self._client().websocket(
+            path,
+            subprotocols=[protocol],
+            params=params,
+            max_message_size_bytes=_LARGEST,
+            keepalive_ping_interval_seconds=None,
+        )
 
     async def pod(self, pod: Manifest) -> Manifest | None:
         """The same pod now; None where it is gone."""

@@ -19,13 +19,13 @@ from trainingjobs.cluster.rolls import Rolls
 from trainingjobs.cluster.store import Key, Manifest, Store
 from trainingjobs.handlers.answers import NO_LEADER, PROVEN, RefusedError, raw
 from trainingjobs.handlers.reports import bearer
+from trainingjobs.model import labels
 from trainingjobs.model.finding import Diagnosis
 from trainingjobs.model.job import TrainingJob, parse
 from trainingjobs.model.observed import Observed
 from trainingjobs.model.whole import whole
 
-AUDIENCE = "trainingjob.dev/status"
-"""A token is made for this alone, so that whoever reads it on its way can do nothing else."""
+AUDIENCE = labels.STATUS_AUDIENCE
 _FOR_US = f"make a token for this alone: kubectl create token ACCOUNT --audience {AUDIENCE}"
 PATH = "/api/v1/namespaces/{namespace}/trainingjobs/{name}"
 _SECONDS = 10.0

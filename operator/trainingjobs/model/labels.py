@@ -26,6 +26,8 @@ APP_MANAGED_BY = "app.kubernetes.io/managed-by"
 
 AUDIENCE = f"{GROUP}/reports"
 """Whom the tokens are for with which pods prove who they are."""
+STATUS_AUDIENCE = f"{GROUP}/status"
+"""Whom people's tokens are for: made for this alone, so that who reads one can do nothing else."""
 
 TRAINER = "trainer"
 """Name of the training container, where a template has more than one."""
