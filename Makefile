@@ -15,7 +15,7 @@ PYTEST := $(PYTHON) -m pytest
 NAMESPACE := trainingjob-system
 
 .PHONY: help install lint format types layers unit integration minors e2e examples faults bench bench-page test \
-        upgrade-test security audit generate cluster cluster-down images node-image deploy undeploy run quickstart \
+        upgrade-test security audit docs generate cluster cluster-down images node-image deploy undeploy run quickstart \
         coverage clean
 
 help: ## List all targets
@@ -104,8 +104,13 @@ coverage: install ## Show the lines and branches that unit tests do not reach
 	@$(PYTEST) -m "not integration and not e2e and not example and not upgrade" --cov --cov-report=term-missing:skip-covered
 
 ##@ Build and run
-generate: install ## Write the resource definition and the chart's copy from the models
+# in an environment of its own, as it is no library of the project's; strict: a broken link or anchor ends it
+docs: | $(UV) ## Build the documentation as a site into dist/site, offline
+	@NO_COLOR=1 $(UV) run --quiet --frozen --isolated --only-group docs zensical build --clean --strict
+
+generate: install ## Write the resource definition, the chart's copy and the reference pages from the code
 	@$(PYTHON) -m trainingjobs.schema --write .
+	@PYTHONPATH=operator:. $(PYTHON) -m website --write .
 
 cluster: install ## Bring up a local Kubernetes (CLUSTER=embedded|kind|current, NODES=1|2, GANG=1)
 	@$(PYTHON) -m localcluster up

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("operator", "localcluster", "tests", "examples", "images", "benchmarks")
+FOLDERS = ("operator", "localcluster", "tests", "examples", "images", "benchmarks", "website")
 MAX_FILE = 250
 MAX_FUNCTION = 40
 MIN_DOCSTRING = 30

@@ -1,6 +1,6 @@
 """What Kueue asks of a job, answered from the resource alone, as an integration with it would.
 
-The questions are those of `GenericJob` in Kueue's jobframework; docs/placement.md has them.
+The questions are those of `GenericJob` in Kueue's jobframework; docs/howto/kueue.md has them.
 """
 
 from dataclasses import replace

@@ -14,7 +14,7 @@ _OF_CONTAINER = "container."
 """How the keys begin that end with a container's name, of AppArmor and seccomp."""
 _KUBECTL = "kubectl.kubernetes.io"
 _NAMING = (f"{_KUBECTL}/default-container", f"{_KUBECTL}/default-logs-container")
-_PAGE = "see docs/placement.md"
+_PAGE = "see docs/howto/kueue.md"
 _READERS: Mapping[str, tuple[str, str]] = {
     "kueue.x-k8s.io": ("Kueue knows no TrainingJob yet: it does nothing", _PAGE),
     "jobset.sigs.k8s.io": ("JobSet alone reads it", "write affinity into the template for a place"),

@@ -1,0 +1,45 @@
+"""The generated pages, and the generated parts of pages that people write the rest of."""
+
+from pathlib import Path
+
+from website import commands, fields, variables
+
+DOCS = Path("docs")
+_FIELDS = DOCS / "fields.md"
+_STATUS = DOCS / "status.md"
+_COMMANDS = DOCS / "commands.md"
+_ENVIRONMENT = DOCS / "environment.md"
+_BEGIN, _END = "<!-- generated: begin -->\n", "<!-- generated: end -->\n"
+
+
+def contents(root: Path) -> dict[Path, str]:
+    """What each page should hold; of a page with two marks, what is between them is ours."""
+    return {
+        _FIELDS: fields.of_spec(),
+        _STATUS: fields.of_status(),
+        _COMMANDS: commands.page(),
+        _ENVIRONMENT: between((root / _ENVIRONMENT).read_text("utf-8"), variables.table()),
+    }
+
+
+def write_all(root: Path) -> None:
+    """Write all pages under the repository's root."""
+    for path, text in contents(root).items():
+        (root / path).write_text(text, encoding="utf-8")
+
+
+def outdated(root: Path) -> tuple[Path, ...]:
+    """The pages that differ from what the code says."""
+    wanted = contents(root).items()
+    return tuple(path for path, text in wanted if _text(root / path) != text)
+
+
+def between(page: str, part: str) -> str:
+    """The page with this part between its marks."""
+    before, _, rest = page.partition(_BEGIN)
+    _, _, after = rest.partition(_END)
+    return f"{before}{_BEGIN}{part}{_END}{after}"
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.exists() else ""
