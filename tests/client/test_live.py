@@ -42,6 +42,7 @@ async def test_all_ranks_come_through_the_port_forward(tmp_path: Path) -> None:
         async with a_cluster(cluster, tmp_path) as client, live.opened(client.raw, "lab") as way:
             for _ in range(3):
                 whole = await way.whole("lab", "mnist")
+            assert (await way.stacks("lab", "mnist"))["stacks"][0]["ranks"] == "0"
     assert whole["ranks"][0]["waitsIn"] == "all_reduce"
     whose = {"namespace": "trainingjob-system", "name": "op"}
     assert cluster.tokens == [(whose, {"audiences": [AUDIENCE], "expirationSeconds": 600})]

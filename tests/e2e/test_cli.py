@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -76,6 +77,47 @@ def test_a_script_is_followed_over_a_restart_and_lost_connections(
     assert fallen == [f"[1] attempt 1 rank 1 line {number}" for number in range(len(fallen))]
     assert ("--- attempt 2 ---" in done.stderr) == any("attempt 1" in line for line in told)
     assert "--- talk is Succeeded" in done.stderr
+
+
+HANGS = """
+import os, time
+
+def load():
+    time.sleep(3600)  # guilty
+
+if os.environ["RANK"] == "1":
+    load()
+time.sleep(3600)
+"""
+
+
+def test_where_every_rank_stands(lab: Namespace, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(HANGS)
+    guilty = 1 + HANGS.splitlines().index("    time.sleep(3600)  # guilty")
+    place = f"train.py:{guilty} load"
+
+    def say(*args: str) -> str:
+        return subprocess.run(
+            tj(lab.cluster.kubeconfig, lab, *args),
+            cwd=tmp_path,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+
+    send = ("submit", "train.py", "-n", "3", "--name", "hangs", "--no-wait")
+    say(*send, "--framework", "None", *SENT)
+    lab.wait_for_phase("hangs", "Running")
+    deadline = time.monotonic() + 60
+    while not all(it in say("stacks", "hangs") for it in (place, "ranks 0, 2 (")):
+        assert time.monotonic() < deadline, say("stacks", "hangs")
+        time.sleep(1)
+    (alone,) = [line for line in say("stacks", "hangs").splitlines() if place in line]
+    assert alone.startswith("rank 1 (")
+    assert say("stacks", "hangs", "--rank", "1").splitlines() == [alone]
+    assert f"train.py:{guilty}" in say("top", "hangs")
+    say("cancel", "hangs")
 
 
 def test_who_leaves_cancels_nothing(lab: Namespace, tmp_path: Path) -> None:

@@ -39,6 +39,23 @@ async def test_all_ranks_are_told(scene: Scene) -> None:
     assert set(whole) == {"status", "ranks", "findings"}
 
 
+async def test_ranks_that_stand_together_are_told_once(scene: Scene) -> None:
+    frames = [{"file": "train.py", "line": 41, "function": "train", "user": True}]
+    for rank in (0, 2):
+        said = a_report(process=f"p-{rank}", rank=rank, stage="joining", frames=frames)
+        await scene.report(said, token=a_token(f"pod-{rank}", name=f"mnist-{rank}"))
+    code, found = await scene.get(f"{AT.format('mnist')}/stacks", "jo")
+    assert (code, found["unheard"], found["attempt"]) == (200, "1", 1)
+    (stack,) = found["stacks"]
+    assert (stack["ranks"], stack["frames"]) == ("0,2", frames)
+
+
+@pytest.mark.parametrize("name", ["mnist", "none"])
+async def test_who_may_not_get_the_job_gets_no_stacks(scene: Scene, name: str) -> None:
+    assert (await scene.get(f"{AT.format(name)}/stacks"))[0] == 401
+    assert (await scene.get(f"{AT.format(name)}/stacks", "no"))[0] == 403
+
+
 async def test_a_job_that_nobody_reports_of_has_its_status(scene: Scene) -> None:
     assert await scene.get(AT.format("mnist"), "jo") == (
         200,

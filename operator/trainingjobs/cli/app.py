@@ -17,6 +17,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "describe": ("describing", "Show a job: root cause, ranks, attempts, what to do next"),
         "why": ("describing", "Say in one paragraph why a job waits, stalls or has failed"),
         "top": ("watching", "Watch a job on the screen: progress, rate, ranks, findings"),
+        "stacks": ("stacking", "Show where every rank stands now, in which line of the script"),
         "logs": ("logs", "Show what all ranks say, merged; -f follows over restarts"),
         "wait": (
             "waiting",

@@ -88,6 +88,16 @@ def bare_names(
     return tuple(_bare(ctx, param, value) for value in values)
 
 
+def account(function: Function) -> Function:
+    """Whose rights count at the operator's own service."""
+    return click.option(
+        "--account",
+        default="",
+        metavar="NAME",
+        help="The service account whose rights count; else the operator's own.",
+    )(function)
+
+
 def output(*formats: str) -> Callable[[Function], Function]:
     """`-o`, in one of these formats."""
     return click.option(

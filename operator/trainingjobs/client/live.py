@@ -49,6 +49,14 @@ class Live:
         """
         return await self._asked(namespace, name, "")
 
+    async def stacks(self, namespace: str, name: str) -> Manifest:
+        """Where all ranks of a job stand: `stacks`, and the ranks that were not heard of.
+
+        Raises:
+            ClientError: when it is not told, and what to do about it.
+        """
+        return await self._asked(namespace, name, "/stacks")
+
     async def _asked(self, namespace: str, name: str, rest: str) -> Manifest:
         place = f"namespaces/{asked.namespace(namespace)}/trainingjobs/{asked.job(name)}"
         url = f"http://{forward.LOOPBACK}:{self._way.port}/api/v1/{place}{rest}"

@@ -1,13 +1,23 @@
-"""The stacks of all ranks as one text: those that are alike are told once, the guilty first."""
+"""The stacks of all ranks: those that are alike are told once.
+
+As one text, the guilty first, they outlive the pods of a group that stalled; for who asks now they
+are told as they were heard last.
+"""
 
 from collections.abc import Collection, Sequence
+from datetime import datetime
 
+from trainingjobs.diagnosis import ranks as standing
 from trainingjobs.diagnosis import words
 from trainingjobs.diagnosis.ranks import Group, Speaker
 from trainingjobs.model import ranks
+from trainingjobs.model.job import TrainingJob
+from trainingjobs.model.observed import Observed
 from trainingjobs.model.report import Frame
+from trainingjobs.model.whole import Stack, Stacks
 
 _MAX_STACKS = 64
+_MAX_ASKED = 256
 _MAX_TEXT = 200_000
 """Characters of them: a ConfigMap holds a megabyte, and a character takes up to four bytes."""
 
@@ -27,6 +37,39 @@ def stacks(group: Group, guilty: Collection[int]) -> str:
     told += [f"{rest} more ranks, each at another place\n"] if rest else []
     told += [f"{_ranks(group.unheard)}: not heard of\n"] if group.unheard else []
     return "\n".join(told)
+
+
+def asked(job: TrainingJob, seen: Observed, now: datetime) -> Stacks:
+    """Where all ranks stand now.
+
+    Args:
+        job: what is asked for, with the status as it was last written.
+        seen: its pods, and the roll of the current attempt.
+        now: the time, aware of its zone.
+    """
+    if not seen.roll.entries:
+        return Stacks(attempt=job.attempt, stacks=[], unheard=ranks.compact(range(job.size)))
+    group = standing.group(job, seen, now)
+    groups = words.gathered(group.speakers, _stack)
+    return Stacks(
+        attempt=job.attempt,
+        stacks=[_asked(own) for own in groups[:_MAX_ASKED]],
+        unheard=ranks.compact(group.unheard),
+        more=sum(map(len, groups[_MAX_ASKED:])),
+    )
+
+
+def _asked(own: Sequence[Speaker]) -> Stack:
+    first = own[0].report
+    return Stack(
+        ranks=ranks.compact(speaker.number for speaker in own),
+        stage=first.stage,
+        waits_in=first.waits_in,
+        silent=own[0].silent,
+        steps=ranks.compact({speaker.report.steps for speaker in own}),
+        heard=max(speaker.entry.received for speaker in own),
+        frames=first.frames,
+    )
 
 
 def _stack(speaker: Speaker) -> tuple[object, ...]:

@@ -19,6 +19,7 @@ from trainingjobs.cluster.passes import Passes
 from trainingjobs.cluster.reviews import Reviews
 from trainingjobs.cluster.rolls import Rolls
 from trainingjobs.cluster.store import Key, Store
+from trainingjobs.diagnosis import stacks
 from trainingjobs.diagnosis.diagnose import diagnose
 from trainingjobs.handlers import reports, standings
 from trainingjobs.handlers.answers import doorkeeper, raw
@@ -32,6 +33,11 @@ _QUESTIONS = 20.0
 """Tokens and permissions of people that are asked about in a second."""
 _ASKING = 64
 _ASKING_FOR_ONE = 8
+_ROUTES = {
+    reports.PATH: "reports",
+    standings.PATH: "trainingjobs",
+    standings.STACKS: "trainingjobs",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +94,9 @@ class RollCall:
         keep = doorkeeper(parts.limits, self._count)
         app = web.Application(client_max_size=MAX_BODY, middlewares=[keep])
         app.router.add_post(reports.PATH, self._reports().take)
-        app.router.add_get(standings.PATH, self._standings().tell, allow_head=False)
+        told = self._standings()
+        app.router.add_get(standings.PATH, told.tell, allow_head=False)
+        app.router.add_get(standings.STACKS, told.stacks, allow_head=False)
         app.router.add_get(service.PATH, self._describe, allow_head=False)
         return app
 
@@ -112,6 +120,7 @@ class RollCall:
             store=parts.store,
             rolls=parts.rolls,
             diagnose=diagnose,
+            stand=stacks.asked,
             now=lambda: datetime.now(UTC),
             leads=parts.leads,
         )
@@ -126,5 +135,4 @@ class RollCall:
     def _count(self, request: web.Request, code: int, seconds: float) -> None:
         resource = request.match_info.route.resource
         path = "" if resource is None else resource.canonical
-        route = {reports.PATH: "reports", standings.PATH: "trainingjobs"}.get(path, "other")
-        self._tallies.count(route, code, seconds)
+        self._tallies.count(_ROUTES.get(path, "other"), code, seconds)

@@ -1,4 +1,4 @@
-"""Status out: all ranks of a job, whole, for whoever may get that job with kubectl.
+"""Status out: all ranks of a job, whole, and where they stand, for whoever may get that job.
 
 The resource has room for a few ranks in trouble; this has them all. The API server says who
 asks and whether that one may, so there are no permissions here beside the cluster's own.
@@ -23,11 +23,12 @@ from trainingjobs.model import labels
 from trainingjobs.model.finding import Diagnosis
 from trainingjobs.model.job import TrainingJob, parse
 from trainingjobs.model.observed import Observed
-from trainingjobs.model.whole import whole
+from trainingjobs.model.whole import Stacks, whole
 
 AUDIENCE = labels.STATUS_AUDIENCE
 _FOR_US = f"make a token for this alone: kubectl create token ACCOUNT --audience {AUDIENCE}"
 PATH = "/api/v1/namespaces/{namespace}/trainingjobs/{name}"
+STACKS = f"{PATH}/stacks"
 _SECONDS = 10.0
 """For so long it is believed that somebody is who he was, and may what he could."""
 _REMEMBERED = 4_096
@@ -39,6 +40,7 @@ in so many again to those of one job."""
 _KEPT_BYTES = 16_000_000
 
 Diagnose = Callable[[TrainingJob, Observed, datetime], Diagnosis]
+Stand = Callable[[TrainingJob, Observed, datetime], Stacks]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +50,7 @@ class Sources:
     store: Store
     rolls: Rolls
     diagnose: Diagnose
+    stand: Stand
     now: Callable[[], datetime]
     leads: Callable[[], bool] = lambda: True
 
@@ -102,10 +105,30 @@ class Standings:
         self._rights = rights
         self._clock = clock
         self._ration = Ration(_SHARE, clock)
-        self._told: Memo[str, bytes] = Memo(_KEPT_BYTES, clock, len)
+        self._told: Memo[tuple[str, str], bytes] = Memo(_KEPT_BYTES, clock, len)
 
     async def tell(self, request: web.Request) -> web.Response:
         """The whole status of one job."""
+        job, status = await self._job(request)
+
+        def make(seen: Observed) -> str:
+            found = self._sources.diagnose(job, seen, self._sources.now())
+            return whole(status, found).model_dump_json(by_alias=True)
+
+        return await self._answer("", job, make)
+
+    async def stacks(self, request: web.Request) -> web.Response:
+        """Where all ranks of one job stand."""
+        job, _ = await self._job(request)
+
+        def make(seen: Observed) -> str:
+            found = self._sources.stand(job, seen, self._sources.now())
+            return found.model_dump_json(by_alias=True)
+
+        return await self._answer("stacks", job, make)
+
+    async def _job(self, request: web.Request) -> tuple[TrainingJob, Manifest]:
+        """The job that is asked about, for who may ask, and what its status says."""
         key = request.match_info["namespace"], request.match_info["name"]
         token, address = bearer(request), request.remote or ""
         user = await self._rights.user(token, address)
@@ -122,14 +145,17 @@ class Standings:
         job = parse(body)
         if not isinstance(job, TrainingJob):
             raise RefusedError(404, "the spec of this TrainingJob cannot be read: see its events")
-        return raw(await self._told.get(job.uid, lambda: self._make(job, body.get("status") or {})))
+        return job, body.get("status") or {}
 
-    async def _make(self, job: TrainingJob, status: Manifest) -> tuple[bytes, float]:
-        await self._ration.turn()
-        started, sources = self._clock(), self._sources
-        seen = observe(sources.store, job, sources.rolls)
-        found = whole(status, sources.diagnose(job, seen, sources.now()))
-        body = found.model_dump_json(by_alias=True).encode()
-        took = self._clock() - started
-        self._ration.spent(took)
-        return body, max(_FRESH, _SHARE * took)
+    async def _answer(
+        self, kind: str, job: TrainingJob, make: Callable[[Observed], str]
+    ) -> web.Response:
+        async def made() -> tuple[bytes, float]:
+            await self._ration.turn()
+            started, sources = self._clock(), self._sources
+            body = make(observe(sources.store, job, sources.rolls)).encode()
+            took = self._clock() - started
+            self._ration.spent(took)
+            return body, max(_FRESH, _SHARE * took)
+
+        return raw(await self._told.get((kind, job.uid), made))

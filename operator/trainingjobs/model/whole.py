@@ -7,7 +7,7 @@ from pydantic import Field
 
 from trainingjobs.model.base import Model
 from trainingjobs.model.finding import Diagnosis, Finding, Kind, RankStanding
-from trainingjobs.model.report import Stage
+from trainingjobs.model.report import Frame, Stage
 
 
 class Rank(Model):
@@ -41,6 +41,27 @@ class Whole(Model):
     status: dict[str, Any] = Field(description="See kubectl explain trainingjob.status.")
     ranks: list[Rank]
     findings: list[Found] = Field(description="The gravest first.")
+
+
+class Stack(Model):
+    """Where some ranks stand, all at the same place."""
+
+    ranks: str = Field(description="Their global ranks, such as 0,2-7.")
+    stage: Stage
+    waits_in: str | None = Field(default=None, description="The collective that they are in.")
+    silent: bool = Field(default=False, description="True when their reports are long overdue.")
+    steps: str = Field(description="The steps that they have done, such as 40-41.")
+    heard: datetime = Field(description="When the one that was heard of last has reported.")
+    frames: list[Frame] = Field(description="The innermost first.")
+
+
+class Stacks(Model):
+    """Where all ranks stand, as they said last: those at the same place are told once."""
+
+    attempt: int
+    stacks: list[Stack] = Field(description="The largest groups first.")
+    unheard: str = Field(default="", description="Ranks of which nothing was heard.")
+    more: int = Field(default=0, description="Ranks at other places, which are too many to tell.")
 
 
 class Refused(Model):

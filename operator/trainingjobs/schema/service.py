@@ -9,9 +9,10 @@ from typing import Any
 from pydantic.json_schema import models_json_schema
 
 from trainingjobs.model.report import Answer, Report
-from trainingjobs.model.whole import Refused, Whole
+from trainingjobs.model.whole import Refused, Stacks, Whole
 
 PATH = "/openapi.json"
+_JOB = "/api/v1/namespaces/{namespace}/trainingjobs/{name}"
 _SCHEMAS = "#/components/schemas/{model}"
 _NAME = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"
 _ERRORS = {
@@ -34,10 +35,14 @@ The status of a TrainingJob with all of its ranks, for whoever may `get` it. The
 with the audience `trainingjob.dev/status`; one for the API server opens nothing, unless the
 operator is told that it may."""
 
+_STACKS = """\
+The stacks of all ranks as they were reported last, those at the same place together, for whoever
+may `get` the job; the token is the same."""
+
 
 def document() -> dict[str, Any]:
     """The description of the service."""
-    told = [(model, "serialization") for model in (Answer, Whole, Refused)]
+    told = [(model, "serialization") for model in (Answer, Whole, Stacks, Refused)]
     models: Any = [(Report, "validation"), *told]
     _, schemas = models_json_schema(models, ref_template=_SCHEMAS)
     return {
@@ -45,7 +50,12 @@ def document() -> dict[str, Any]:
         "info": {"title": "TrainingJob Operator: the roll call", "version": "v1"},
         "paths": {
             "/api/v1/reports": {"post": _take()},
-            "/api/v1/namespaces/{namespace}/trainingjobs/{name}": {"get": _tell()},
+            _JOB: {
+                "get": _tell("getTrainingJob", "The whole status of one job", _STANDING, "Whole")
+            },
+            f"{_JOB}/stacks": {
+                "get": _tell("getStacks", "Where all ranks of one job stand", _STACKS, "Stacks")
+            },
             PATH: {"get": _describe()},
         },
         "components": {
@@ -79,7 +89,7 @@ def _take() -> dict[str, Any]:
     }
 
 
-def _tell() -> dict[str, Any]:
+def _tell(operation: str, summary: str, words: str, model: str) -> dict[str, Any]:
     parameters = [
         {
             "name": name,
@@ -90,12 +100,12 @@ def _tell() -> dict[str, Any]:
         for name, most in (("namespace", 63), ("name", 253))
     ]
     return {
-        "operationId": "getTrainingJob",
-        "summary": "The whole status of one job",
-        "description": _STANDING,
+        "operationId": operation,
+        "summary": summary,
+        "description": words,
         "security": [{"user": []}],
         "parameters": parameters,
-        "responses": _responses("Whole", (401, 403, 404, 405, 503)),
+        "responses": _responses(model, (401, 403, 404, 405, 503)),
     }
 
 

@@ -3,19 +3,21 @@
 import asyncio
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 
 import click
 
 from trainingjobs.cli import options, screen
-from trainingjobs.cli.views import description, paint
+from trainingjobs.cli.commands.hearing import Heard
+from trainingjobs.cli.views import description, live, paint
 from trainingjobs.client.aio import AsyncTrainingJobClient
 from trainingjobs.client.failures import ClientError
 from trainingjobs.client.job import Job, Manifest
 
-_LIVE = ("", "Findings", "Root cause", "Ranks")
+_RANKS = "Ranks"
+_LIVE = ("", "Findings", "Root cause", _RANKS)
 _SECONDS = 1.0
 _FRESH = 30.0
 """Seconds after which all pods are listed anew."""
@@ -25,26 +27,32 @@ _LINE_END = "\x1b[K\n"
 
 @click.command("top", cls=options.Command)
 @options.job
+@options.account
 @options.where
-def top_(name: str) -> None:
+def top_(name: str, account: str) -> None:
     """Watch a job: progress, rate, ranks and findings, until it is over.
 
-    Where the output is no terminal, the job as it is now is shown once.
+    Every rank's stage, step, rate and line come from the operator itself, through a port-forward;
+    who may not do that sees those that the resource names. Where the output is no terminal, the
+    job as it is now is shown once.
     """
-    screen.run(_watched(name), f"left: {name} goes on")
+    screen.run(_watched(name, account), f"left: {name} goes on")
 
 
-async def _watched(name: str) -> None:
+async def _watched(name: str, account: str) -> None:
     async with screen.connect() as client:
+        heard = Heard(client, account)
         if not screen.at_terminal():
             job = await client.get_job(name)
-            screen.write(lines(job, await client.get_job_pods(job), datetime.now(UTC)))
+            if not job.finished:
+                await heard.once(job)
+            screen.write(lines(job, await client.get_job_pods(job), datetime.now(UTC), heard))
             return
         latest: asyncio.Queue[Job] = asyncio.Queue()
         watching = asyncio.create_task(_follow(client, name, latest))
         sys.stdout.write(f"{_HOME}{_REST}")
         try:
-            await _painted(client, latest, watching)
+            await _painted(_Pods(client), heard, latest, watching)
         finally:
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
@@ -59,11 +67,10 @@ async def _follow(client: AsyncTrainingJobClient, name: str, latest: asyncio.Que
 
 
 async def _painted(
-    client: AsyncTrainingJobClient, latest: asyncio.Queue[Job], watching: asyncio.Task[None]
+    pods: "_Pods", heard: Heard, latest: asyncio.Queue[Job], watching: asyncio.Task[None]
 ) -> None:
     """A picture a second at most, and each second, since ages go on."""
     job: Job | None = None
-    pods = _Pods(client)
     try:
         while job is None or not job.finished:
             try:
@@ -74,10 +81,11 @@ async def _painted(
             while not latest.empty():
                 job = latest.get_nowait()
             if job is not None:
-                _paint(job, await pods.now(job))
+                heard.begin(job)
+                _paint(lines(job, await pods.now(job), datetime.now(UTC), heard))
                 await asyncio.sleep(_SECONDS)
     finally:
-        await pods.close()
+        await asyncio.gather(pods.close(), heard.close())
 
 
 class _Pods:
@@ -114,20 +122,28 @@ class _Pods:
                     self._by_name[pod["metadata"]["name"]] = pod
 
 
-def _paint(job: Job, pods: list[Manifest]) -> None:
+def _paint(picture: Iterable[str]) -> None:
     room = shutil.get_terminal_size()
-    found = list(lines(job, pods, datetime.now(UTC)))[: room.lines - 1]
+    found = list(picture)[: room.lines - 1]
     if not screen.coloured():
         found = [click.unstyle(line) for line in found]
-    picture = "".join(f"{line[: room.columns]}{_LINE_END}" for line in found)
-    sys.stdout.write(f"{_HOME}{picture}{_REST}")
+    text = "".join(f"{line[: room.columns]}{_LINE_END}" for line in found)
+    sys.stdout.write(f"{_HOME}{text}{_REST}")
     sys.stdout.flush()
 
 
-def lines(job: Job, pods: list[Manifest], now: datetime) -> Iterator[str]:
+def lines(job: Job, pods: list[Manifest], now: datetime, heard: Heard) -> Iterator[str]:
     """What is shown."""
     for heading, found in description.sections(job, pods, [], now, options.program()):
         if heading in _LIVE:
             yield from ["", paint.heading(f"{heading}:")] if heading else []
             indent = "  " if heading else ""
-            yield from (indent + screen.printable(line) for line in found)
+            shown = _ranks(found, pods, heard) if heading == _RANKS else found
+            yield from (indent + screen.printable(line) for line in shown)
+
+
+def _ranks(found: list[str], pods: list[Manifest], heard: Heard) -> list[str]:
+    """All that are heard of; else those of which the resource speaks, and why it is no more."""
+    if heard.whole is not None and heard.whole.get("ranks"):
+        return live.table(heard.whole, pods)
+    return [*found, *([f"(as the resource says: {heard.wrong})"] if heard.wrong else [])]
