@@ -80,14 +80,20 @@ def test_a_script_is_followed_over_a_restart_and_lost_connections(
 
 
 HANGS = """
-import os, time
+import time
+
+import torch.distributed as dist
 
 def load():
     time.sleep(3600)  # guilty
 
-if os.environ["RANK"] == "1":
-    load()
-time.sleep(3600)
+def train():
+    if dist.get_rank() == 1:
+        load()
+    dist.barrier()
+
+dist.init_process_group("gloo")
+train()
 """
 
 
@@ -106,11 +112,10 @@ def test_where_every_rank_stands(lab: Namespace, tmp_path: Path) -> None:
             check=True,
         ).stdout
 
-    send = ("submit", "train.py", "-n", "3", "--name", "hangs", "--no-wait")
-    say(*send, "--framework", "None", *SENT)
+    say("submit", "train.py", "-n", "3", "--name", "hangs", "--no-wait", *SENT, "--memory", "512Mi")
     lab.wait_for_phase("hangs", "Running")
     deadline = time.monotonic() + 60
-    while not all(it in say("stacks", "hangs") for it in (place, "ranks 0, 2 (")):
+    while not all(it in say("stacks", "hangs") for it in (place, "ranks 0, 2 (barrier")):
         assert time.monotonic() < deadline, say("stacks", "hangs")
         time.sleep(1)
     (alone,) = [line for line in say("stacks", "hangs").splitlines() if place in line]
