@@ -78,13 +78,22 @@ class Reviews:
         Raises:
             ApiError: when the API server does not say.
         """
+        return await self._may(user, verb="get", namespace=namespace, name=name)
+
+    async def may_list(self, user: User, namespace: str) -> bool:
+        """True when this user may list the TrainingJobs of a namespace; of all, where it is "".
+
+        Raises:
+            ApiError: when the API server does not say.
+        """
+        return await self._may(user, verb="list", namespace=namespace)
+
+    async def _may(self, user: User, **what: str) -> bool:
         attributes = {
             "group": labels.GROUP,
             "version": labels.VERSION,
             "resource": labels.PLURAL,
-            "verb": "get",
-            "namespace": namespace,
-            "name": name,
+            **what,
         }
         spec = {
             "user": user.name,

@@ -29,12 +29,22 @@ _FIELD = 80
 _KEPT_BACK = frozenset({400, 401, 403, 404, 405, 413, 415, 429})
 PROVEN = web.RequestKey("proven", bool)
 """Set on a request when the API server has said whose it is."""
+READY = web.RequestKey("ready", bool)
+"""Set on a request whose answer is the same for everybody and lies there ready."""
 _BUSY = "the operator is busy: come again"
 _SILENT = "the API server does not answer now: come again"
 
 NO_LEADER = "this replica of the operator does not lead: come again"
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Flow(web.StreamResponse):
+    """An answer that goes on for long, to somebody who is known: no part of the crowd."""
+
+    async def flow(self, request: web.Request) -> None:
+        """Send it, to its end."""
+        raise NotImplementedError
 
 
 class RefusedError(Exception):
@@ -106,6 +116,8 @@ def doorkeeper(limits: Limits, done: Callable[[web.Request, int, float], None]) 
             with crowd.room(request.remote):
                 async with asyncio.timeout(limits.seconds / 2):
                     answer = await handler(request)
+            if isinstance(answer, Flow):
+                await answer.flow(request)
         except _EXPECTED as error:
             answer = refused(_refusal(error))
             answer.headers.update(_allowed(error))
@@ -113,7 +125,8 @@ def doorkeeper(limits: Limits, done: Callable[[web.Request, int, float], None]) 
             _LOG.exception("a request to the roll call failed")
             answer = refused(RefusedError(500, "this is an error of the operator: see its log"))
         done(request, answer.status, time.monotonic() - started)
-        if answer.status in _KEPT_BACK or not request.get(PROVEN):
+        known = request.get(PROVEN) or request.get(READY)
+        if answer.status in _KEPT_BACK or not known:
             await asyncio.sleep(limits.penalty)
         return answer
 

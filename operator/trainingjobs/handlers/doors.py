@@ -83,7 +83,7 @@ class Door:
             first.abort()
 
 
-class _Line(web.RequestHandler):
+class Line(web.RequestHandler):
     """One connection, as aiohttp serves it, behind the door."""
 
     __slots__ = ("_door", "_wire")
@@ -103,6 +103,11 @@ class _Line(web.RequestHandler):
         if self._wire is not None:
             self._door.leave(self._wire)
         super().connection_lost(exc)
+
+    def stay(self) -> None:
+        """Count this connection no more: it is known whose it is, and it is counted elsewhere."""
+        if self._wire is not None:
+            self._door.leave(self._wire)
 
     def log_exception(self, *args: Any, **kw: Any) -> None:
         """What a stranger sends that is no HTTP is not worth a line of the log."""
@@ -159,7 +164,7 @@ class Site:
             with contextlib.suppress(asyncio.TimeoutError):
                 await self._runner.cleanup()
 
-    def _lines(self, server: web.Server) -> Callable[[], _Line]:
+    def _lines(self, server: web.Server) -> Callable[[], Line]:
         door = Door(self.limits)
         options = {
             "loop": asyncio.get_running_loop(),
@@ -173,4 +178,4 @@ class Site:
             "max_field_size": 2 * _LINE,
             "read_bufsize": 2 * _LINE,
         }
-        return lambda: _Line(door, server, **options)
+        return lambda: Line(door, server, **options)
