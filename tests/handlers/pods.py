@@ -71,7 +71,7 @@ class Authority:
     revoked: set[str] = field(default_factory=set)
     users: dict[str, Raw] = field(default_factory=dict)
     """Tokens of people."""
-    may: set[tuple[str, str, str]] = field(default_factory=set)
+    may: set[tuple[str, str, str | None]] = field(default_factory=set)
     down: bool = False
 
     async def request(self, method: str, path: str, *, body: Raw) -> Raw:
@@ -101,7 +101,7 @@ class Authority:
     def subjectaccessreviews(self, spec: Raw) -> Raw:
         """What a user may."""
         asked = spec["resourceAttributes"]
-        who = spec["user"], asked["namespace"], asked["name"]
+        who = spec["user"], asked["namespace"], asked.get("name")
         return {"allowed": who in self.may}
 
     def asked(self, kind: str = "tokenreviews") -> int:

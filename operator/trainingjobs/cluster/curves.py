@@ -28,8 +28,8 @@ class Curve:
 
     names: list[str] = field(default_factory=list)
     """The first metrics that it told; the columns behind step and rate."""
-    _times: array[float] = field(default_factory=lambda: array("d"))
-    _columns: list[array[float]] = field(
+    _times: "array[float]" = field(default_factory=lambda: array("d"))
+    _columns: "list[array[float]]" = field(
         default_factory=lambda: [array("d") for _ in range(_FIXED + METRICS)]
     )
     _every: int = 1

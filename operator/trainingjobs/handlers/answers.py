@@ -118,6 +118,8 @@ def doorkeeper(limits: Limits, done: Callable[[web.Request, int, float], None]) 
                     answer = await handler(request)
             if isinstance(answer, Flow):
                 await answer.flow(request)
+                # how long somebody looked on is no time that an answer took
+                started = time.monotonic()
         except _EXPECTED as error:
             answer = refused(_refusal(error))
             answer.headers.update(_allowed(error))

@@ -127,6 +127,7 @@ class Program:
             wake=self._wake,
             ready=self._knows,
             leads=self._office.leads,
+            leader=self._office.leader,
             rate=self._settings.report_rate,
             api_tokens=self._settings.api_tokens,
         )

@@ -25,6 +25,8 @@ from trainingjobs.handlers import reports, standings
 from trainingjobs.handlers.answers import doorkeeper, raw
 from trainingjobs.handlers.bells import Bells
 from trainingjobs.handlers.doors import Limits, Site
+from trainingjobs.handlers.page import routes
+from trainingjobs.handlers.page.streams import Bounds
 from trainingjobs.handlers.tallies import Tallies
 from trainingjobs.model.report import MAX_BODY
 from trainingjobs.schema import service
@@ -37,6 +39,7 @@ _ROUTES = {
     reports.PATH: "reports",
     standings.PATH: "trainingjobs",
     standings.STACKS: "trainingjobs",
+    **dict.fromkeys(routes.PATHS, "page"),
 }
 
 
@@ -53,9 +56,12 @@ class Parts:
     rate: float
     leads: Callable[[], bool] = lambda: True
     """A standby has heard nothing, and so has nothing to say."""
+    leader: Callable[[], str] = lambda: ""
+    """Who leads, as far as it is known here."""
     api_tokens: bool = False
     """Whether a token for the API server itself opens the whole status."""
     limits: Limits = field(default_factory=Limits)
+    bounds: Bounds = field(default_factory=Bounds)
 
 
 class RollCall:
@@ -94,10 +100,15 @@ class RollCall:
         keep = doorkeeper(parts.limits, self._count)
         app = web.Application(client_max_size=MAX_BODY, middlewares=[keep])
         app.router.add_post(reports.PATH, self._reports().take)
-        told = self._standings()
+        sources, rights = self._sources(), self._rights()
+        told = standings.Standings(sources, rights, time.monotonic)
         app.router.add_get(standings.PATH, told.tell, allow_head=False)
         app.router.add_get(standings.STACKS, told.stacks, allow_head=False)
         app.router.add_get(service.PATH, self._describe, allow_head=False)
+        page = routes.Page(
+            sources=sources, rights=rights, leader=parts.leader, bounds=parts.bounds
+        )
+        page.serve(app)
         return app
 
     def _reports(self) -> reports.Reports:
@@ -114,9 +125,9 @@ class RollCall:
             body_seconds=parts.limits.body_seconds,
         )
 
-    def _standings(self) -> standings.Standings:
+    def _sources(self) -> standings.Sources:
         parts = self._parts
-        sources = standings.Sources(
+        return standings.Sources(
             store=parts.store,
             rolls=parts.rolls,
             diagnose=diagnose,
@@ -124,10 +135,12 @@ class RollCall:
             now=lambda: datetime.now(UTC),
             leads=parts.leads,
         )
+
+    def _rights(self) -> standings.Rights:
+        parts = self._parts
         gate = Gate(_QUESTIONS, Crowd(_ASKING, _ASKING_FOR_ONE), time.monotonic)
         reviews, tokens = Reviews(parts.api), parts.api_tokens
-        rights = standings.Rights(reviews, gate, time.monotonic, api_tokens=tokens)
-        return standings.Standings(sources, rights, time.monotonic)
+        return standings.Rights(reviews, gate, time.monotonic, api_tokens=tokens)
 
     async def _describe(self, _: web.Request) -> web.Response:
         return raw(self._document)

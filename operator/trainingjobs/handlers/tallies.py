@@ -7,7 +7,7 @@ import prometheus_client as prometheus
 from trainingjobs.handlers.metrics import PREFIX
 
 ANSWERS = ("200", "400", "401", "403", "404", "405", "408", "413", "415", "429", "500", "503")
-ROUTES = ("reports", "trainingjobs", "other")
+ROUTES = ("reports", "trainingjobs", "page", "other")
 
 
 class Tallies:

@@ -1,0 +1,157 @@
+"""One job in a stream: what its resource says, where its ranks stand, how its training went.
+
+A job that several look at is looked at once. Ranks are told as short rows, and only those that
+have changed: a group of ten thousand costs a reader what its ranks report, and no more.
+"""
+
+import json
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from trainingjobs.cluster.changes import Changes
+from trainingjobs.cluster.curves import Curves
+from trainingjobs.cluster.gate import BusyError, Ration
+from trainingjobs.cluster.memo import Bounded
+from trainingjobs.cluster.observe import observe
+from trainingjobs.cluster.store import Key, Manifest
+from trainingjobs.handlers.answers import RefusedError
+from trainingjobs.handlers.page.reader import Reader
+from trainingjobs.handlers.page.streams import event, raw_event
+from trainingjobs.handlers.standings import Sources
+from trainingjobs.model import glance
+from trainingjobs.model.finding import Diagnosis, Finding, RankStanding
+from trainingjobs.model.job import TrainingJob, parse
+
+_FRESH = 1.0
+_SHARE = 20.0
+"""One part in so many of the operator's time goes to pictures of all jobs together, and to each."""
+_KEPT = 64
+"""Pictures: no more jobs than there are streams can be looked at."""
+_PATIENCE = 0.5
+_GONE = "there is no such TrainingJob in what this operator serves"
+
+
+class Picture:
+    """One job, as all who look at it see it."""
+
+    def __init__(self) -> None:
+        self.ranks: Changes[int] = Changes()
+        self.findings: list[dict[str, Any]] = []
+        self.fresh_until = float("-inf")
+
+    def take(self, diagnosis: Diagnosis) -> None:
+        """Take in where the ranks stand."""
+        self.ranks.keep({it.rank for it in diagnosis.ranks})
+        for standing in diagnosis.ranks:
+            self.ranks.put(standing.rank, _row(standing))
+        self.findings = [_found(it) for it in diagnosis.findings]
+
+
+class Pictures:
+    """Those of the jobs that somebody looks at."""
+
+    def __init__(self, sources: Sources, curves: Curves, clock: Callable[[], float]) -> None:
+        self.sources, self.curves = sources, curves
+        self._clock = clock
+        self._ration = Ration(_SHARE, clock)
+        self._known: Bounded[str, Picture] = Bounded(_KEPT)
+
+    def body(self, key: Key) -> Manifest:
+        """The job.
+
+        Raises:
+            RefusedError: when it is gone.
+        """
+        body = self.sources.store.job(key)
+        if body is None:
+            raise RefusedError(404, _GONE)
+        return body
+
+    async def of(self, body: Manifest) -> Picture:
+        """The job's picture, looked at again where it is old and there is time."""
+        uid = body["metadata"]["uid"]
+        picture = self._known.get(uid) or self._known.put(uid, Picture())
+        if self._clock() >= picture.fresh_until:
+            await self._look(picture, body)
+        return picture
+
+    async def _look(self, picture: Picture, body: Manifest) -> None:
+        picture.fresh_until = self._clock() + _FRESH
+        job = parse(body)
+        if not isinstance(job, TrainingJob):
+            return
+        try:
+            await self._ration.turn(_PATIENCE)
+        except BusyError:
+            return
+        started, sources = self._clock(), self.sources
+        picture.take(sources.diagnose(job, observe(sources.store, job, sources.rolls), sources.now()))
+        took = self._clock() - started
+        self._ration.spent(took)
+        picture.fresh_until = self._clock() + max(_FRESH, _SHARE * took)
+
+
+class Feed:
+    """One reader's look at one job."""
+
+    def __init__(self, pictures: Pictures, reader: Reader, key: Key) -> None:
+        self._pictures, self._reader, self._key = pictures, reader, key
+        self._uid = ""
+        self._head = b""
+        self._number: int | None = None
+
+    async def news(self) -> bytes:
+        """What is new to this reader."""
+        if await self._reader.is_due():
+            await self._reader.must_get(self._key)
+        body = self._pictures.body(self._key)
+        picture = await self._pictures.of(body)
+        return self._curves(body) + self._job(body, picture) + self._ranks(picture)
+
+    def _curves(self, body: Manifest) -> bytes:
+        """What was before; a job of the same name is another one."""
+        uid = body["metadata"]["uid"]
+        if uid == self._uid:
+            return b""
+        self._uid, self._number = uid, None
+        return event("curves", self._pictures.curves.told(uid))
+
+    def _job(self, body: Manifest, picture: Picture) -> bytes:
+        head = event("job", {**glance.head(body), "found": picture.findings})
+        if head == self._head:
+            return b""
+        self._head = head
+        return head
+
+    def _ranks(self, picture: Picture) -> bytes:
+        news = picture.ranks.since(self._number)
+        first, self._number = news.whole, news.number
+        if not (first or news.values or news.gone):
+            return b""
+        told = json.dumps({"whole": first, "gone": news.gone})
+        rows = b",".join(news.values.values())
+        return raw_event("ranks", told[:-1].encode() + b', "rows": [' + rows + b"]}")
+
+
+COLUMNS = (
+    *("rank", "instance", "pod", "node", "stage", "since", "step", "rate", "line"),
+    *("waits_in", "silent"),
+)
+"""Of a rank's row; static/ranks.js reads them in this order."""
+
+
+def _row(standing: RankStanding) -> bytes:
+    values = (getattr(standing, name) for name in COLUMNS)
+    return json.dumps([_plain(it) for it in values], separators=(",", ":")).encode()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="seconds")
+    return round(value, 3) if isinstance(value, float) else value
+
+
+def _found(finding: Finding) -> dict[str, Any]:
+    ranks = list(finding.ranks)
+    return {"type": finding.kind, "ranks": ranks, "message": finding.message, "line": finding.line}
