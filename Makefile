@@ -14,7 +14,7 @@ PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest
 NAMESPACE := trainingjob-system
 
-.PHONY: help install lint format types layers unit integration minors e2e examples faults bench bench-page test \
+.PHONY: help install lint format types layers unit integration minors e2e examples browser-test faults bench bench-page test \
         upgrade-test security audit docs generate cluster cluster-down images node-image deploy undeploy run quickstart \
         coverage clean
 
@@ -56,7 +56,7 @@ layers: install ## Check that the layers hold (import-linter)
 	@.venv/bin/lint-imports
 
 unit: install ## Run the tests that need nothing: seconds
-	@$(PYTEST) -m "not integration and not e2e and not example and not upgrade" --cov --cov-report=term:skip-covered
+	@$(PYTEST) -m "not integration and not e2e and not example and not upgrade and not browser" --cov --cov-report=term:skip-covered
 
 integration: install ## Run the tests against a real API server, built if missing (KUBERNETES=1.36)
 	@$(if $(KUBERNETES),export KUBEBUILDER_ASSETS; KUBEBUILDER_ASSETS=$$($(PYTHON) -m localcluster assets $(KUBERNETES)); \
@@ -70,6 +70,11 @@ e2e: deploy ## Run the tests with real pods on the local cluster (ROLLCALL_ROUND
 
 examples: deploy ## Run every example, check its numbers, print a table (EXAMPLES="01-ddp 05-fsdp")
 	@KUBECONFIG=$$($(PYTHON) -m localcluster kubeconfig) PYTHONPATH=operator:.:tests $(PYTHON) -m e2e.table $(EXAMPLES)
+
+browser-test: install ## See the operator's page in a headless Chromium: a minute (CHROMIUM=, SCREENSHOTS=1)
+	@command -v "$${CHROMIUM:-chromium}" >/dev/null || { echo "chromium is needed: sudo apt-get install chromium" >&2; exit 1; }
+	@$(UV) sync --frozen --quiet --group browser
+	@$(PYTEST) -m browser
 
 faults: install ## Disturb the operator at every write and watch event: 14 minutes (FAULTS_SECONDS=, FAULTS_SEED=)
 	@$(PYTEST) -m faults -rs
@@ -101,7 +106,7 @@ audit: install ## Ask OSV for known vulnerabilities of the locked libraries (nee
 	@$(UV) audit --frozen
 
 coverage: install ## Show the lines and branches that unit tests do not reach
-	@$(PYTEST) -m "not integration and not e2e and not example and not upgrade" --cov --cov-report=term-missing:skip-covered
+	@$(PYTEST) -m "not integration and not e2e and not example and not upgrade and not browser" --cov --cov-report=term-missing:skip-covered
 
 ##@ Build and run
 # in an environment of its own, as it is no library of the project's; strict: a broken link or anchor ends it

@@ -49,3 +49,13 @@ def size(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 def test_the_source_root_is_no_package() -> None:
     """A package named operator would hide the standard library's and stop the interpreter."""
     assert not list((ROOT / "operator").glob("*.py"))
+
+
+SCRIPTS = sorted((ROOT / "operator/trainingjobs/handlers/page/static").iterdir())
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=name)
+def test_a_file_of_the_page_is_small_and_says_why_it_exists(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= MAX_FILE
+    assert path.suffix != ".js" or lines[0].startswith("// ")

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import pytest
@@ -143,7 +143,9 @@ async def test_who_may_not_learns_nothing(scene: Scene, path: str, token: str, c
 
 
 async def test_a_job_is_told_whole_and_then_what_changes(scene: Scene) -> None:
-    put(scene, "mnist", phase="Running", attempt=1, training={"step": 3, "metrics": {"loss": "NaN"}})
+    put(
+        scene, "mnist", phase="Running", attempt=1, training={"step": 3, "metrics": {"loss": "NaN"}}
+    )
     await scene.report(a_report(rank=0, stage="joining"))
     async with opened(scene, JOB.format("mnist"), "jo") as events:
         assert (await events.next())[0] == "curves"
@@ -187,13 +189,14 @@ async def test_a_standby_says_who_leads() -> None:
 
 
 async def test_streams_are_counted_by_their_reader_and_let_go(scene: Scene) -> None:
-    async with opened(scene, JOBS, "root"), opened(scene, JOBS, "root"):
-        async with opened(scene, JOBS, "root") as third:
-            assert third.status == 200
-            async with opened(scene, JOBS, "root") as fourth:
-                assert fourth.status == 503
-            async with opened(scene, JOBS, "jo") as others:
-                assert others.status == 200
+    async with AsyncExitStack() as stack:
+
+        async def status(token: str) -> int:
+            events = await stack.enter_async_context(opened(scene, JOBS, token))
+            return int(events.status)
+
+        assert [await status("root") for _ in range(4)] == [200, 200, 200, 503]
+        assert await status("jo") == 200
     for _ in range(50):
         async with opened(scene, JOBS, "root") as again:
             if again.status == 200:

@@ -249,7 +249,7 @@ async def test_a_pod_that_reports_too_often_is_told_so_and_no_other_pod() -> Non
 
 async def test_every_answer_says_what_it_is() -> None:
     async with a_scene() as scene:
-        for path, code in (("/", 404), ("/api/v1/reports", 405), ("/openapi.json", 200)):
+        for path, code in (("/none", 404), ("/api/v1/reports", 405), ("/openapi.json", 200)):
             async with scene.http.get(scene.url + path) as answer:
                 assert answer.status == code
                 assert answer.content_type == "application/json"

@@ -272,7 +272,7 @@ async def test_when_nobody_has_been_there_for_long_who_comes_is_sent_away() -> N
         b"POST /api/v1/reports HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
         b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\nabc",
         f"{HEAD}{JSON}Transfer-Encoding: chunked\r\n\r\nzz\r\n".encode(),
-        b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n",
+        b"GET /none HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n",
     ],
     ids=[
         *("tls", "version", "lines", "path", "headers", "header", "nul", "escapes", "length"),

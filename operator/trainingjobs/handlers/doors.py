@@ -83,7 +83,7 @@ class Door:
             first.abort()
 
 
-class Line(web.RequestHandler):
+class _Line(web.RequestHandler):
     """One connection, as aiohttp serves it, behind the door."""
 
     __slots__ = ("_door", "_wire")
@@ -164,7 +164,7 @@ class Site:
             with contextlib.suppress(asyncio.TimeoutError):
                 await self._runner.cleanup()
 
-    def _lines(self, server: web.Server) -> Callable[[], Line]:
+    def _lines(self, server: web.Server) -> Callable[[], _Line]:
         door = Door(self.limits)
         options = {
             "loop": asyncio.get_running_loop(),
@@ -178,4 +178,4 @@ class Site:
             "max_field_size": 2 * _LINE,
             "read_bufsize": 2 * _LINE,
         }
-        return lambda: Line(door, server, **options)
+        return lambda: _Line(door, server, **options)

@@ -14,6 +14,7 @@ from aiohttp import web
 
 from trainingjobs.cluster.api import Api
 from trainingjobs.cluster.callers import Callers
+from trainingjobs.cluster.curves import Curves
 from trainingjobs.cluster.gate import Crowd, Gate
 from trainingjobs.cluster.passes import Passes
 from trainingjobs.cluster.reviews import Reviews
@@ -62,6 +63,7 @@ class Parts:
     """Whether a token for the API server itself opens the whole status."""
     limits: Limits = field(default_factory=Limits)
     bounds: Bounds = field(default_factory=Bounds)
+    curves: Curves = field(default_factory=Curves)
 
 
 class RollCall:
@@ -105,10 +107,13 @@ class RollCall:
         app.router.add_get(standings.PATH, told.tell, allow_head=False)
         app.router.add_get(standings.STACKS, told.stacks, allow_head=False)
         app.router.add_get(service.PATH, self._describe, allow_head=False)
-        page = routes.Page(
-            sources=sources, rights=rights, leader=parts.leader, bounds=parts.bounds
-        )
-        page.serve(app)
+        routes.Page(
+            sources=sources,
+            rights=rights,
+            leader=parts.leader,
+            bounds=parts.bounds,
+            curves=parts.curves,
+        ).serve(app)
         return app
 
     def _reports(self) -> reports.Reports:

@@ -1,4 +1,4 @@
-"""The page itself: a few files that lie in memory, the same for everybody, and how a browser may use them.
+"""The page itself: a few files in memory, the same for all, and what a browser may do with them.
 
 Nothing in them is anybody's, so nobody is asked who he is. What the page may do is said here as
 narrowly as a browser understands it: scripts and styles of ours and no others, no text that
@@ -14,20 +14,16 @@ from trainingjobs.handlers.answers import READY
 from trainingjobs.model import labels
 
 PATH = "/ui/{file}"
-_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-POLICY = "; ".join(
-    [
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "connect-src 'self'",
-        "img-src 'self'",
-        "frame-ancestors 'none'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "require-trusted-types-for 'script'",
-        "trusted-types 'none'",
-    ]
+_TYPES = {
+    "html": "text/html",
+    "js": "text/javascript",
+    "css": "text/css",
+    "svg": "image/svg+xml",
+}
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
 )
 HEADERS = {
     "Server": labels.COMPONENT_NAME,
@@ -47,7 +43,7 @@ def found() -> dict[str, tuple[str, bytes]]:
     """All files by name, with their types."""
     folder = resources.files("trainingjobs.handlers.page") / "static"
     return {
-        item.name: (_TYPES[f".{item.name.rpartition('.')[2]}"], item.read_bytes())
+        item.name: (_TYPES[item.name.rpartition(".")[2]], item.read_bytes())
         for item in folder.iterdir()
     }
 

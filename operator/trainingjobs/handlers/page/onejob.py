@@ -86,7 +86,9 @@ class Pictures:
         except BusyError:
             return
         started, sources = self._clock(), self.sources
-        picture.take(sources.diagnose(job, observe(sources.store, job, sources.rolls), sources.now()))
+        picture.take(
+            sources.diagnose(job, observe(sources.store, job, sources.rolls), sources.now())
+        )
         took = self._clock() - started
         self._ration.spent(took)
         picture.fresh_until = self._clock() + max(_FRESH, _SHARE * took)

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from aiohttp import web
 
@@ -29,7 +29,7 @@ class Page:
     rights: Rights
     leader: Callable[[], str]
     bounds: Bounds
-    curves: Curves = field(default_factory=Curves)
+    curves: Curves
     _pen: asyncio.Task[None] | None = None
 
     def serve(self, app: web.Application) -> None:

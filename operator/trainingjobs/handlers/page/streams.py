@@ -17,7 +17,6 @@ from aiohttp import web
 from trainingjobs.cluster.errors import ApiError
 from trainingjobs.cluster.gate import BusyError, Crowd
 from trainingjobs.handlers.answers import Flow, RefusedError
-from trainingjobs.handlers.doors import Line
 from trainingjobs.model import labels
 
 _BUSY = "the operator, or the API server, has no time to say whether you may see this: come again"
@@ -37,6 +36,14 @@ class Bounds:
     life: float = 900.0
     patience: float = 10.0
     """Who takes longer to read what was sent is gone."""
+
+
+class _Line(Protocol):
+    """A connection behind the door."""
+
+    def stay(self) -> None:
+        """Be counted elsewhere."""
+        ...
 
 
 class Feed(Protocol):
@@ -97,7 +104,7 @@ class Stream(Flow):
             async with asyncio.timeout(self._streams.bounds.patience):
                 first = await self._feed.news()
             await self.prepare(request)
-            cast("Line", request.protocol).stay()
+            cast("_Line", request.protocol).stay()
             try:
                 await self._last(await self._pump(first))
             except (ConnectionError, TimeoutError):
