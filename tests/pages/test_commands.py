@@ -232,6 +232,13 @@ def pip(place: Place, args: list[str]) -> None:
     assert extras[1] is None or extras[1] in PROJECT["project"]["optional-dependencies"]
 
 
+def copy(place: Place, args: list[str]) -> None:
+    """What is copied is there."""
+    assert [
+        it for it in args[:-1] if not it.startswith("-") and not (place.folder / it).exists()
+    ] == []
+
+
 def nothing(place: Place, args: list[str]) -> None:
     """Of the shell itself, or done by the test that PROOF names."""
     del place, args
@@ -248,6 +255,8 @@ PROGRAMS: Mapping[str, Callable[[Place, list[str]], None]] = {
     "docker": docker,
     "pip": pip,
     "curl": nothing,  # tests/handlers/test_reports_document.py sends what they send
+    "cp": copy,
+    "mkdir": nothing,
     "echo": nothing,
     "tail": nothing,
     "cat": nothing,
