@@ -15,7 +15,8 @@ from datetime import UTC, datetime, timedelta
 from trainingjobs.cluster import status as statuses
 from trainingjobs.cluster.apply import Applier
 from trainingjobs.cluster.backoff import Backoff
-from trainingjobs.cluster.events import Recorder
+from trainingjobs.cluster.events import Recorder, about, identity
+from trainingjobs.cluster.notifier import Notifier
 from trainingjobs.cluster.observe import observe
 from trainingjobs.cluster.pace import Pace
 from trainingjobs.cluster.refusals import Refusals
@@ -46,6 +47,7 @@ class Hands:
     recorder: Recorder
     rolls: Rolls | None = None
     """What processes have reported; none where the roll call is off."""
+    notifier: Notifier | None = None
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     refusals: Refusals = field(default_factory=lambda: Refusals(Backoff(), time.monotonic))
     pace: Pace = field(default_factory=lambda: Pace(time.monotonic))
@@ -80,7 +82,7 @@ class Reconciler:
             return self._hands.clock()
         if job.status.finished and self._hands.rolls is not None:
             self._hands.rolls.forget(job.uid)
-        decision = await self._act(job)
+        decision = self._noted(job, await self._act(job))
         await self._keep(job, decision)
         if not await self._report(job, decision):
             return self._hands.clock()
@@ -114,6 +116,13 @@ class Reconciler:
         self._hands.refusals.note(job, refused)
         return after
 
+    def _noted(self, job: TrainingJob, decision: Decision) -> Decision:
+        """The same, with what people outside of the cluster were told meanwhile."""
+        notifier = self._hands.notifier
+        if notifier is None:
+            return decision
+        return dataclasses.replace(decision, status=notifier.note(job, decision.status))
+
     def _decide(self, job: TrainingJob, problems: tuple[Problem, ...]) -> Decision:
         seen = dataclasses.replace(
             observe(self._hands.store, job, self._hands.rolls), problems=problems
@@ -129,10 +138,10 @@ class Reconciler:
         careful = self._hands.refusals.seconds_left(job.uid) is not None
         refused = refused or await applier.create(job, decision.create, carefully=careful)
         if refused:
-            _LOG.warning("refused: %s", refused[0].message, extra=_about(job))
+            _LOG.warning("refused: %s", refused[0].message, extra=about(job))
         else:
             made = len(decision.create), len(decision.change)
-            _LOG.info("created %d objects, changed %d", *made, extra=_about(job))
+            _LOG.info("created %d objects, changed %d", *made, extra=about(job))
         return refused
 
     async def _offer(self, job: TrainingJob, decision: Decision) -> tuple[Problem, ...]:
@@ -154,9 +163,9 @@ class Reconciler:
             await self._warn(job, "StacksNotKept", words)
 
     async def _warn(self, job: TrainingJob, reason: str, words: str) -> None:
-        _LOG.warning("%s: %s", reason, words, extra=_about(job))
+        _LOG.warning("%s: %s", reason, words, extra=about(job))
         notice = Notice(type="Warning", reason=reason, message=words)
-        await self._hands.recorder.post(_identity(job), (notice,), job.attempt)
+        await self._hands.recorder.post(identity(job), (notice,), job.attempt)
 
     async def _report(self, job: TrainingJob, decision: Decision) -> bool:
         """Write the status if it differs; false when the job has changed meanwhile."""
@@ -170,17 +179,17 @@ class Reconciler:
             return False
         pace.wrote(job.uid)
         if old.phase is not new.phase:
-            _LOG.info("%s: %s", new.phase, new.message or new.ready, extra=_about(job))
-        await self._hands.recorder.post(_identity(job), notices(old, new), new.attempt)
+            _LOG.info("%s: %s", new.phase, new.message or new.ready, extra=about(job))
+        await self._hands.recorder.post(identity(job), notices(old, new), new.attempt)
         return True
 
     async def _clean_up(self, job: TrainingJob, decision: Decision) -> None:
         if decision.delete:
-            _LOG.info("deleting %d pods", len(decision.delete), extra=_about(job))
+            _LOG.info("deleting %d pods", len(decision.delete), extra=about(job))
             await self._hands.applier.delete(job, decision.delete)
         await self._hands.applier.delete_groups(job, decision.delete_groups)
         if decision.delete_job:
-            _LOG.info("deleting the job: its time to live is over", extra=_about(job))
+            _LOG.info("deleting the job: its time to live is over", extra=about(job))
             await self._hands.applier.delete_job(job)
 
     def _next_look(self, job: TrainingJob, decision: Decision) -> datetime | None:
@@ -217,6 +226,8 @@ class Reconciler:
         self._hands.writer.forget(uid)
         self._hands.refusals.forget(uid)
         self._hands.pace.forget(uid)
+        if self._hands.notifier is not None:
+            self._hands.notifier.forget(uid)
         if self._hands.rolls is not None:
             self._hands.rolls.forget(uid)
 
@@ -225,17 +236,3 @@ def _changed_back(patch: Manifest) -> Problem:
     """What was changed and is not as wanted: whoever else changes it is not fought without end."""
     words = "somebody changes it back at once"
     return Problem(trouble=Trouble.UNCHANGED, name=patch["metadata"]["name"], message=words)
-
-
-def _about(job: TrainingJob) -> dict[str, str | int]:
-    """What every log line about a job carries."""
-    return {"job": job.name, "namespace": job.namespace, "attempt": job.attempt}
-
-
-def _identity(job: TrainingJob) -> Manifest:
-    return {
-        "name": job.name,
-        "namespace": job.namespace,
-        "uid": job.uid,
-        "resourceVersion": job.resource_version,
-    }

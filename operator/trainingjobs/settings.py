@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import ip_network
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,12 @@ class Settings:
     """Reports per second that all pods together are asked for."""
     api_tokens: bool = False
     """Tell the whole status to tokens for the API server as well: they travel in plain HTTP."""
+    notify: bool = False
+    """Whether messages are sent to addresses that users name (`spec.notify`)."""
+    notify_http: bool = False
+    """Also to addresses that begin with http://."""
+    notify_networks: tuple[str, ...] = ()
+    """Also into these private networks, as `10.1.0.0/16`."""
     lease: str = ""
     """The Lease that the leader holds, as `NAMESPACE/NAME`; none: this operator is alone."""
     log_level: str = "INFO"
@@ -33,7 +40,7 @@ def from_environment(environ: Mapping[str, str]) -> Settings:
     """The settings in variables that start with `TRAININGJOBS_`.
 
     Raises:
-        ValueError: when a number or a place is none, with the variable's name.
+        ValueError: when a number, a place or a network is none, with the variable's name.
     """
     default = Settings()
     return Settings(
@@ -47,11 +54,28 @@ def from_environment(environ: Mapping[str, str]) -> Settings:
         report_url=environ.get("TRAININGJOBS_REPORT_URL", default.report_url).strip(),
         report_port=int(_number(environ, "TRAININGJOBS_REPORT_PORT", default.report_port)),
         report_rate=_number(environ, "TRAININGJOBS_REPORT_RATE", default.report_rate),
-        api_tokens=environ.get("TRAININGJOBS_API_TOKENS", "").strip().lower() == "true",
+        api_tokens=_switch(environ, "TRAININGJOBS_API_TOKENS"),
+        notify=_switch(environ, "TRAININGJOBS_NOTIFY"),
+        notify_http=_switch(environ, "TRAININGJOBS_NOTIFY_HTTP"),
+        notify_networks=_networks(environ, "TRAININGJOBS_NOTIFY_NETWORKS"),
         lease=_place(environ, "TRAININGJOBS_LEASE"),
         log_level=environ.get("TRAININGJOBS_LOG_LEVEL", default.log_level).upper(),
         log_format=environ.get("TRAININGJOBS_LOG_FORMAT", default.log_format),
     )
+
+
+def _switch(environ: Mapping[str, str], name: str) -> bool:
+    return environ.get(name, "").strip().lower() == "true"
+
+
+def _networks(environ: Mapping[str, str], name: str) -> tuple[str, ...]:
+    found = tuple(environ.get(name, "").replace(",", " ").split())
+    for text in found:
+        try:
+            ip_network(text)
+        except ValueError as error:
+            raise ValueError(f"{name} has {text!r}: {error}") from None
+    return found
 
 
 def _place(environ: Mapping[str, str], name: str) -> str:

@@ -42,6 +42,7 @@ EVERYTHING: Values = {
         "url": "http://reports.example/api/v1/reports",
         "annotations": {"example.com/i": "j"},
     },
+    "notify": {"enabled": True, "allowHttp": True, "networks": ["10.1.0.0/16", "fd00::/8"]},
     "serviceAccount": {"name": "tj-account", "annotations": {"example.com/a": "b"}},
     "podAnnotations": {"example.com/c": "d"},
     "podLabels": {"example.com/e": "f"},

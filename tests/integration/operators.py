@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -59,6 +59,8 @@ class Operator:
     program: tuple[str, ...] = ("-m", "trainingjobs")
     port: int = 0
     report_port: int = 0
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """More variables of its environment."""
     process: subprocess.Popen[bytes] | None = None
     _from: int = field(default=0)
 
@@ -74,6 +76,7 @@ class Operator:
             "KUBECONFIG": str(self.folder / "kubeconfig"),
             "POD_NAME": self.pod,
             "TRAININGJOBS_LEASE": self.lease,
+            **self.settings,
         }
         if self.roll_call:
             self.report_port = free_port()
@@ -163,12 +166,17 @@ class Operator:
 
 @contextmanager
 def operator(
-    server: ApiServer, namespace: str, folder: Path, *, roll_call: bool = False
+    server: ApiServer,
+    namespace: str,
+    folder: Path,
+    *,
+    roll_call: bool = False,
+    settings: Mapping[str, str] | None = None,
 ) -> Iterator[Operator]:
     """A running operator in a new namespace."""
     _admit(server, namespace)
     enter(server, namespace, folder)
-    process = Operator(server, namespace, folder, roll_call)
+    process = Operator(server, namespace, folder, roll_call, settings=settings or {})
     try:
         process.start()
         yield process

@@ -57,6 +57,7 @@ PROOF: Mapping[str, str] = {
     "docs/howto/gpu.md": "no GPU is there: examples/17-nccl is explained offline",
     "docs/howto/istio.md": "tests/chart/test_objects.py",
     "docs/howto/kueue.md": "tests/e2e/test_life.py",
+    "docs/notify.md": "tests/integration/test_notify.py",
     "docs/howto/registries.md": "tests/upgrade",
     "docs/howto/restricted.md": "tests/e2e/harness.py",
     "docs/messages.md": "the commands are those of docs/cli.md",

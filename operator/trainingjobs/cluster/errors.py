@@ -45,6 +45,15 @@ class ApiError(Exception):
         self.retry_after = retry_after
 
 
+class WebhookError(Exception):
+    """A message that was not taken; in words that have nothing of its address."""
+
+    def __init__(self, message: str, *, forever: bool = False) -> None:
+        super().__init__(message)
+        self.forever = forever
+        """True where the same would be refused again."""
+
+
 class NotLeadingError(Exception):
     """A write that was not sent."""
 

@@ -18,6 +18,7 @@ from trainingjobs.cluster import errors, paths
 from trainingjobs.cluster.api import Api
 from trainingjobs.cluster.errors import ApiError
 from trainingjobs.model import labels
+from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.notice import Notice
 from trainingjobs.model.text import cut
 from trainingjobs.model.times import write_time
@@ -116,6 +117,21 @@ class Recorder:
             "lastTimestamp": now,
             "count": 1,
         }
+
+
+def identity(job: TrainingJob) -> dict[str, Any]:
+    """What an event says of the job that it is about."""
+    return {
+        "name": job.name,
+        "namespace": job.namespace,
+        "uid": job.uid,
+        "resourceVersion": job.resource_version,
+    }
+
+
+def about(job: TrainingJob) -> dict[str, str | int]:
+    """What every log line about a job carries."""
+    return {"job": job.name, "namespace": job.namespace, "attempt": job.attempt}
 
 
 def event_name(job: dict[str, Any], notice: Notice, attempt: int) -> str:

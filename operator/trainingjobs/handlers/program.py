@@ -16,7 +16,7 @@ from trainingjobs.cluster.rbac import REVIEWED
 from trainingjobs.cluster.rolls import Rolls
 from trainingjobs.cluster.status import Writer
 from trainingjobs.cluster.store import Key, Store
-from trainingjobs.handlers import definition, endurance, office, process, vigil
+from trainingjobs.handlers import definition, endurance, office, process, telling, vigil
 from trainingjobs.handlers.health import Ear, Health
 from trainingjobs.handlers.metrics import RESULTS, Metrics, phase_of
 from trainingjobs.handlers.office import Candidacy, Office
@@ -97,6 +97,9 @@ class Program:
     def _wake(self, key: Key) -> None:
         self._office.wake(key)
 
+    def _leads(self) -> bool:
+        return self._office.leads()
+
     def _duties(self, hands: Hands, stands: Candidacy | None) -> Office:
         return Office(
             queue=self._queue,
@@ -110,12 +113,15 @@ class Program:
 
     def _hands(self) -> Hands:
         settings = self._settings
+        recorder = Recorder(self._api, _now, self._instance)
+        self._notifier = telling.notifier(settings, self._api, recorder, self._wake, self._leads)
         return Hands(
             store=self._store,
             applier=Applier(self._api, self._store, settings.parallel_writes),
             writer=Writer(self._api, self._store),
-            recorder=Recorder(self._api, _now, self._instance),
+            recorder=recorder,
             rolls=self._rolls,
+            notifier=self._notifier,
         )
 
     def _listens(self) -> RollCall:
@@ -230,6 +236,7 @@ class Program:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._queue.stop()
+        await self._notifier.stop()
         await self._office.release()
         await self._roll_call.stop()
         await self._probes.stop()

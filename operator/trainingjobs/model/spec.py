@@ -68,6 +68,43 @@ class RollCall(StrEnum):
     DISABLED = "Disabled"
 
 
+class Moment(StrEnum):
+    """When somebody outside of the cluster is told."""
+
+    FINISHED = "Finished"
+    STALLED = "Stalled"
+
+
+class NotifyFormat(StrEnum):
+    """What is sent."""
+
+    SLACK = "Slack"
+    JSON = "JSON"
+
+
+class Notify(Model):
+    """Who is told of a job outside of the cluster, and when."""
+
+    secret_name: Annotated[
+        str, Field(max_length=253, pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")
+    ] = Field(
+        description="A Secret of the job's namespace, which the operator must be allowed to get."
+    )
+    secret_key: Annotated[str, Field(max_length=253, pattern=r"^[-._a-zA-Z0-9]+$")] = Field(
+        default="url", description="The key whose value is the https address to POST to."
+    )
+    when: list[Moment] = Field(
+        default=[Moment.FINISHED, Moment.STALLED],
+        min_length=1,
+        max_length=2,
+        description="Finished: the job has succeeded or failed; Stalled: once for each attempt.",
+    )
+    format: NotifyFormat = Field(
+        default=NotifyFormat.SLACK,
+        description="Slack sends a text, which many services take; JSON sends fields.",
+    )
+
+
 class FailureRule(Model):
     """One answer to a set of exit codes; the first rule that lists the code decides."""
 
@@ -172,6 +209,11 @@ class Spec(Model):
         default=None,
         description="Lets the group be scaled while it runs (kubectl scale), and go on as a "
         "smaller one where only a part finds room, within these sizes.",
+    )
+    notify: Notify | None = Field(
+        default=None,
+        description="Tells somebody outside of the cluster when the job finishes or stalls; the "
+        "operator has to be installed with notify.enabled.",
     )
     roll_call: RollCall = Field(
         default=RollCall.ENABLED,

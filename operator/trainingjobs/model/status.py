@@ -173,6 +173,11 @@ class Status(Model):
     attempts: list[Attempt] = Field(
         default=[], max_length=MAX_ATTEMPTS_KEPT, description="The last attempts that are over."
     )
+    notified: list[Annotated[str, Field(max_length=32)]] = Field(
+        default=[],
+        max_length=4,
+        description="The moments of spec.notify that were told, or given up with an event.",
+    )
     conditions: list[Condition] = Field(
         default=[], max_length=32, description="What is true of the job, for programs."
     )

@@ -20,6 +20,7 @@ _AS_IS = (
     "maximum",
     "minLength",
     "maxLength",
+    "pattern",
     "minItems",
     "maxItems",
     "maxProperties",
