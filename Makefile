@@ -89,7 +89,7 @@ bench-page: install ## Write what `make bench` has measured into docs/performanc
 upgrade-test: deploy ## Upgrade, roll back and uninstall under running jobs: 10 minutes (UPGRADE_FROM=COMMIT)
 	@KUBECONFIG=$$($(PYTHON) -m localcluster kubeconfig) $(PYTEST) -m upgrade -s
 
-test: lint types layers unit integration e2e ## Run all checks and tests, as CI does
+test: lint types layers docs unit integration e2e ## Run all checks and tests, as CI does
 
 # in an environment of its own: its hundred libraries would hold ours back
 security: install ## Let a scanner look over the chart and the images: a minute (checkov)
