@@ -18,6 +18,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "why": ("describing", "Say in one paragraph why a job waits, stalls or has failed"),
         "top": ("watching", "Watch a job on the screen: progress, rate, ranks, findings"),
         "stacks": ("stacking", "Show where every rank stands now, in which line of the script"),
+        "ui": ("looking", "Show the operator's page in a browser: all jobs, live"),
         "logs": ("logs", "Show what all ranks say, merged; -f follows over restarts"),
         "wait": (
             "waiting",

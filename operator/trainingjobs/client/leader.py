@@ -24,7 +24,7 @@ PORT = "rollcall"
 """The name of the container's port for reports, and for all that people may ask."""
 _SELECTOR = f"{labels.APP_PART_OF}={labels.COMPONENT_NAME},{labels.APP_COMPONENT}=operator"
 _SECONDS = 600
-"""How long a token lasts: the shortest that the API server makes."""
+"""How long a token lasts, where nobody says: the shortest that the API server makes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +70,12 @@ class Operator:
             raise UnreachableError(f"{words}, or see `kubectl -n {where} get pods`")
         return _leader(leading[0])
 
-    async def token(self, account: str = "") -> str:
-        """A token of ten minutes that opens the operator's HTTP service, and nothing else.
+    async def token(self, account: str = "", seconds: int = _SECONDS) -> str:
+        """A token that opens the operator's HTTP service, and nothing else.
 
         Args:
             account: whose rights it has, as `NAME` or `NAMESPACE/NAME`; else the operator's own.
+            seconds: how long it lasts.
 
         Raises:
             ClientError: when one may not make it.
@@ -82,7 +83,7 @@ class Operator:
         whose = account or (await self.leader()).account
         namespace, _, name = whose.rpartition("/")
         path = f"api/v1/namespaces/{namespace or self._namespace}/serviceaccounts/{name}/token"
-        asked = {"audiences": [labels.STATUS_AUDIENCE], "expirationSeconds": _SECONDS}
+        asked = {"audiences": [labels.STATUS_AUDIENCE], "expirationSeconds": seconds}
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": asked}
         try:
             answer = await self._raw.post(path, body)

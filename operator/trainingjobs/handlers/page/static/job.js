@@ -28,6 +28,7 @@ export class JobView {
       h("section", { "aria-labelledby": "curves" }, h("h2", { id: "curves" }, "Training"), this.curves.node,
         this.#command("watch the training", "kubectl", "tj", "top", name, "-n", namespace)),
       h("section", { "aria-labelledby": "ranks" }, h("h2", { id: "ranks" }, "Ranks"), this.ranks.node,
+        this.#command("all ranks' stacks", "kubectl", "tj", "stacks", name, "-n", namespace),
         this.#command("all ranks' logs", "kubectl", "tj", "logs", "-f", name, "-n", namespace)),
       this.before, this.conditions,
       h("section", { "aria-labelledby": "events" }, h("h2", { id: "events" }, "Events and logs"),
