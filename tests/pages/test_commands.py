@@ -50,6 +50,7 @@ PROOF: Mapping[str, str] = {
     "docs/index.md": "tests/e2e/test_docs.py",
     "docs/cli.md": "tests/e2e/test_cli.py",
     "docs/convert.md": "tests/e2e/test_convert.py",
+    "docs/dashboard.md": "tests/cli/test_ui.py",
     "docs/environment.md": "tests/e2e/test_docs.py",
     "docs/howto/airgapped.md": "tests/upgrade",
     "docs/howto/checkpoints.md": "tests/e2e/test_examples_checkpoint.py",

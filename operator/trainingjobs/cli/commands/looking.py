@@ -61,7 +61,7 @@ def address(port: int, token: str, namespace: str, job: str | None) -> str:
 
 
 async def _kept(way: Forward) -> None:
-    """Say what is in the way when it is something else than before; the page tries again by itself."""
+    """Say what is in the way, once; the page tries again by itself."""
     said = ""
     while True:
         if way.wrong is not None and str(way.wrong) != said:
