@@ -79,7 +79,7 @@ class Reconciler:
         if not job.ours:
             return None
         if await self._announce(job):
-            return self._hands.clock()
+            return await self.reconcile(key)
         if job.status.finished and self._hands.rolls is not None:
             self._hands.rolls.forget(job.uid)
         decision = self._noted(job, await self._act(job))
@@ -90,14 +90,13 @@ class Reconciler:
         return self._next_look(job, decision)
 
     async def _announce(self, job: TrainingJob) -> bool:
-        """True when a large group has told first that its many pods are on their way."""
+        """True when a large group has just told that its many pods are on their way."""
         if job.status.phase is not None or job.size < _LARGE:
             return False
         decision = self._decide(job, self._hands.refusals.standing(job))
         if not self._hands.writer.differs(job, decision.status):
             return False
-        await self._report(job, decision)
-        return True
+        return await self._report(job, decision)
 
     async def _act(self, job: TrainingJob) -> Decision:
         """Make what is missing; the decision about what is there then."""

@@ -37,6 +37,7 @@ class FakeApi:
         *,
         query: Mapping[str, str] | None = None,
         body: Json | None = None,
+        metadata_only: bool = False,
     ) -> Json:
         """The answer of a server that stores what it is given."""
         self.calls.append((method, path))
@@ -45,7 +46,10 @@ class FakeApi:
         if refused is not None:
             raise refused
         dry = "dryRun" in (query or {})
-        return copy.deepcopy(self._answer(method, path, body or {}, dry=dry))
+        answer = copy.deepcopy(self._answer(method, path, body or {}, dry=dry))
+        if not metadata_only:
+            return answer
+        return {"kind": "PartialObjectMetadata", "metadata": answer["metadata"]}
 
     async def pages(self, path: str, query: Mapping[str, str] | None = None) -> AsyncIterator[Json]:
         """One page with everything below a path; the selector is the caller's business."""

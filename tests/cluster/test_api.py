@@ -24,6 +24,7 @@ class Server:
     def __init__(self) -> None:
         self.answers: list[web.Response] = []
         self.asked: list[tuple[str, str, dict[str, str], str, str]] = []
+        self.accepted: list[str] = []
         self.counted: list[tuple[str, str, int]] = []
         self.url = ""
 
@@ -31,6 +32,7 @@ class Server:
         """The next answer."""
         query, kind = dict(request.query), request.headers.get("Content-Type", "")
         known = request.headers.get("Authorization", "")
+        self.accepted.append(request.headers.get("Accept", ""))
         self.asked.append((request.method, request.path, query, kind, known))
         return self.answers.pop(0) if self.answers else ok({})
 
@@ -89,6 +91,15 @@ async def test_a_patch_is_a_merge_patch(server: Server) -> None:
     async with server.api() as api:
         await api.request("PATCH", f"{PODS}/a", body={})
     assert server.asked[0][3] == "application/merge-patch+json"
+
+
+async def test_only_the_metadata_of_an_answer_can_be_asked_for(server: Server) -> None:
+    async with server.api() as api:
+        await api.request("POST", PODS, body={}, metadata_only=True)
+        await api.request("POST", PODS, body={})
+    cut, whole = server.accepted
+    assert cut.startswith("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
+    assert whole == "application/json"
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,24 @@ def test_a_failed_watch_ends_in_peace_and_the_next_is_a_lapse(
     assert begun == [(name, endurance.LONGEST_SECONDS) for name in names]
 
 
+def test_what_is_taken_in_goes_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def three(**_: Any) -> AsyncIterator[int]:
+        for number in range(3):
+            yield number
+
+    monkeypatch.setattr(watching, "continuous_watch", None)
+    monkeypatch.setattr(watching, "watch_objs", None)
+    monkeypatch.setattr(endurance, "_KOPFS", three)
+    endurance.install(lambda _: None, lambda *_: None, lambda what, it: (what, it) == ("pods", 1))
+
+    async def all_of(plural: str) -> list[int]:
+        options = {"resource": SimpleNamespace(plural=plural), "namespace": None}
+        return [it async for it in watching.continuous_watch(**options)]
+
+    assert run(all_of("pods")) == [0, 2]
+    assert run(all_of("trainingjobs")) == [0, 1, 2]
+
+
 PODS = references.Resource("", "v1", "pods", kind="Pod", namespaced=True, verbs=frozenset({"list"}))
 Answer = Callable[[web.Request], Coroutine[Any, Any, web.StreamResponse]]
 

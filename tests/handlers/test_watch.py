@@ -4,6 +4,7 @@ from typing import Any
 
 import kopf
 import pytest
+from kopf._cogs.clients import watching
 
 from builders import NOW, UID, a_body
 from cluster.raw import raw_pod, raw_service
@@ -69,6 +70,31 @@ async def test_an_event_that_cannot_be_read_is_logged(
 ) -> None:
     handler = watch._guarded(house.bells.child)  # noqa: SLF001 - what escaped would end a watch
     await handler(event={"type": "ADDED", "object": {"kind": "Pod"}}, spec={})
+    assert "could not be taken in" in caplog.text
+
+
+@pytest.mark.parametrize("child", [raw_pod(), raw_service()], ids=["pods", "services"])
+def test_a_child_is_taken_in_as_it_comes_out_of_the_watch(
+    house: House, child: dict[str, Any], request: pytest.FixtureRequest
+) -> None:
+    plural = request.node.callspec.id
+    house.store.put_job(a_body())
+    assert house.bells.takes(plural, {"type": "ADDED", "object": child})
+    assert house.woken == [KEY]
+    assert not house.bells.takes(plural, {"type": "BOOKMARK", "object": child})
+    assert not house.bells.takes(plural, watching.Bookmark.LISTED)
+    assert house.woken == [KEY]
+
+
+def test_jobs_are_brought_by_kopf(house: House) -> None:
+    assert not house.bells.takes("trainingjobs", {"type": "ADDED", "object": a_body()})
+    assert not house.woken
+
+
+def test_a_child_that_cannot_be_read_is_logged(
+    house: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert house.bells.takes("pods", {"type": "ADDED", "object": {"kind": "Pod"}})
     assert "could not be taken in" in caplog.text
 
 

@@ -18,6 +18,8 @@ from trainingjobs.cluster.connection import Connection
 from trainingjobs.cluster.errors import ApiError, NotLeadingError, gone, refusal
 
 MERGE_PATCH = "application/merge-patch+json"
+_METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+"""What is asked for; a server that cannot cut an answer down sends it whole."""
 PAGE = 200
 UNREACHABLE = 0
 _TRIES = 4
@@ -29,6 +31,7 @@ _REPEATABLE = frozenset({"GET", "PUT", "PATCH", "DELETE"})
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 Json = dict[str, Any]
+Options = dict[str, Mapping[str, str]]
 OnAnswer = Callable[[str, str, int], None]
 
 
@@ -75,8 +78,9 @@ class Api:
         *,
         query: Mapping[str, str] | None = None,
         body: Json | None = None,
+        metadata_only: bool = False,
     ) -> Json:
-        """The API server's answer to one request.
+        """The API server's answer to one request, or only the metadata of what it tells of.
 
         An answer that says when to come back is obeyed a few times. A create is only sent
         again after 429, which the API server says before it does anything.
@@ -85,9 +89,11 @@ class Api:
             ApiError: when the API server refuses or cannot be reached.
             NotLeadingError: when it would write, and this operator may not.
         """
+        options: Options = {"params": query or {}}
+        options["headers"] = {"Accept": _METADATA} if metadata_only else {}
         for left in reversed(range(_TRIES)):
             try:
-                return await self._once(method, path, query or {}, body)
+                return await self._once(method, path, options, body)
             except ApiError as error:
                 if not left or not _worth_repeating(method, error):
                     raise
@@ -120,9 +126,7 @@ class Api:
                 return
             wanted["continue"] = token
 
-    async def _once(
-        self, method: str, path: str, query: Mapping[str, str], body: Json | None
-    ) -> Json:
+    async def _once(self, method: str, path: str, options: Options, body: Json | None) -> Json:
         writes = method != "GET"
         if writes and not self.may_write():
             raise NotLeadingError
@@ -130,11 +134,11 @@ class Api:
         kind = MERGE_PATCH if method == "PATCH" else "application/json"
         code = UNREACHABLE
         try:
-            headers = {**self._connection.headers(), "Content-Type": kind}
+            headers = {**self._connection.headers(), "Content-Type": kind, **options["headers"]}
             async with self._session.request(
                 method,
                 self._connection.server.rstrip("/") + path,
-                params=query,
+                params=options["params"],
                 data=data,
                 headers=headers,
                 proxy=self._connection.proxy,

@@ -27,6 +27,9 @@ _DRY = {"dryRun": "All", "fieldValidation": "Strict", **_OWN}
 
 _UNSEEN = {"ConfigMap", "Secret"}
 """Kinds that are made and never watched."""
+_AS_SENT = {"Pod", *_UNSEEN}
+"""Kinds of which no answer is read whole: of a pod nothing counts before its node says so, and by
+then a watch has told what others have put into it."""
 _UNREAD = {"Secret"}
 """Kinds of which one that exists is the job's: its name has the uid, and to read it is no right."""
 
@@ -154,14 +157,18 @@ class Applier:
         try:
             async with self._in_flight:
                 made = await self._api.request(
-                    "POST", path, query=_DRY if dry else _OWN, body=manifest
+                    "POST",
+                    path,
+                    query=_DRY if dry else _OWN,
+                    body=manifest,
+                    metadata_only=manifest["kind"] in _AS_SENT,
                 )
         except ApiError as error:
             if errors.exists(error):
                 return None if manifest["kind"] in _UNREAD else await self._meet(job, manifest)
             return errors.problem(name, error)
         if not dry and manifest["kind"] not in _UNSEEN:
-            self._store.put({**made, **_what(manifest)})
+            self._store.put({**manifest, **made, **_what(manifest)})
         return None
 
     async def _change(self, job: TrainingJob, patch: Manifest) -> Problem | None:

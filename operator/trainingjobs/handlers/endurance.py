@@ -25,15 +25,16 @@ _KOPFS_REQUEST = watching.watch_objs
 
 Lapsed = Callable[[str], None]
 Begins = Callable[[str, float], None]
+Takes = Callable[[str, Any], bool]
 
 
-def install(lapsed: Lapsed, begins: Begins) -> None:
+def install(lapsed: Lapsed, begins: Begins, takes: Takes = lambda _plural, _event: False) -> None:
     """Let all of kopf's watches endure.
 
     `lapsed` is told the plural of what was watched by a watch that begins anew, and `begins`
     the name of each watch when it makes a request, with the seconds after which it makes
     another one at the latest. A watch of which all goes well makes request after request
-    and never begins anew.
+    and never begins anew. An event that `takes` says it has taken in goes no further.
     """
     begun: set[tuple[str, str | None]] = set()
 
@@ -45,7 +46,8 @@ def install(lapsed: Lapsed, begins: Begins) -> None:
         begins(_name(**options), LONGEST_SECONDS)
         try:
             async for event in _KOPFS(**options):
-                yield event
+                if not takes(what, event):
+                    yield event
         except Exception as error:  # noqa: BLE001 - whatever it was, the next watch may do
             _LOG.warning("the watch of %s begins anew, it failed: %s", what, error)
             await asyncio.sleep(_PAUSE_SECONDS * random.uniform(1, 2))  # noqa: S311 - spreads load

@@ -168,8 +168,9 @@ class Program:
 
     def _registry(self, info: kopf.ConnectionInfo) -> kopf.OperatorRegistry:
         registry = kopf.OperatorRegistry()
-        endurance.install(self._resync.lapsed, self._health.rounds.expect)
-        Doorbells(store=self._store, ear=self._ear, wake=self._wake).hang(registry)
+        bells = Doorbells(store=self._store, ear=self._ear, wake=self._wake)
+        endurance.install(self._resync.lapsed, self._health.rounds.expect, bells.takes)
+        bells.hang(registry)
 
         @kopf.on.login(registry=registry)
         def login(settings: kopf.OperatorSettings, **_: Any) -> kopf.ConnectionInfo:

@@ -1,7 +1,9 @@
 """The doorbells: what changed goes into the store, and the job it belongs to is woken.
 
 Only `on.event` is used: it writes nothing to users' objects, no finalizer and no
-annotation, and leaves out nothing that a watch tells.
+annotation, and leaves out nothing that a watch tells. Pods and services are taken in as they
+come out of the watch: a queue, a task and a memory for each object would cost more than all that
+we do with it.
 """
 
 import asyncio
@@ -17,9 +19,12 @@ from trainingjobs.handlers.health import Ear
 from trainingjobs.model import labels
 
 _LOG = logging.getLogger(__name__)
+_BOOKMARK = "BOOKMARK"
 _DELETED = "DELETED"
+_CHILDREN = ("pods", "services")
 
 Handler = Callable[..., Coroutine[Any, Any, None]]
+Ring = Callable[[str | None, dict[str, Any]], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +39,8 @@ class Doorbells:
         """Let kopf ring them."""
         job = kopf.on.event(labels.GROUP, labels.VERSION, labels.PLURAL, registry=registry)
         job(_guarded(self.job))
-        for plural in ("pods", "services"):
+        for plural in _CHILDREN:
+            # for its sake kopf watches them
             child = kopf.on.event("", "v1", plural, registry=registry, id=f"{plural}-changed")
             child(_guarded(self.child))
 
@@ -49,6 +55,13 @@ class Doorbells:
                 return
         self.wake((body["metadata"]["namespace"], body["metadata"]["name"]))
 
+    def takes(self, plural: str, event: Any) -> bool:
+        """Take in an event of a watch; false where kopf has to bring it."""
+        if plural not in _CHILDREN or not isinstance(event, dict) or event["type"] == _BOOKMARK:
+            return False
+        _ring(self.child, event["type"], event["object"])
+        return True
+
     def child(self, kind: str | None, body: dict[str, Any]) -> None:
         """A pod or a service of a job changed, or is gone."""
         key = self.store.drop(body) if kind == _DELETED else self.store.put(body)
@@ -56,15 +69,18 @@ class Doorbells:
             self.wake(key)
 
 
-def _guarded(ring: Callable[[str | None, dict[str, Any]], None]) -> Handler:
-    """A handler that never fails: what escapes from one would end kopf's watch."""
-
+def _guarded(ring: Ring) -> Handler:
     async def handler(event: kopf.RawEvent, **_: Any) -> None:
-        try:
-            ring(event["type"], dict(event["object"]))
-        except asyncio.CancelledError:
-            raise
-        except BaseException:  # noqa: BLE001 - the next event may well be taken in
-            _LOG.exception("an event could not be taken in")
+        _ring(ring, event["type"], dict(event["object"]))
 
     return handler
+
+
+def _ring(ring: Ring, kind: str | None, body: dict[str, Any]) -> None:
+    """Take an event in, or say why not: what escapes would end kopf's watch."""
+    try:
+        ring(kind, body)
+    except asyncio.CancelledError:
+        raise
+    except BaseException:  # noqa: BLE001 - the next event may well be taken in
+        _LOG.exception("an event could not be taken in")
