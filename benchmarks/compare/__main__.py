@@ -2,7 +2,7 @@
 
     make bench BENCH_RUNS=5 SCENARIOS="1x500 fall" SYSTEMS="raw ours"
 
-What is measured goes to a file line by line, so that a run that is cut has what it has.
+What is measured goes to a file line by line, so that a run that is cut goes on where it was.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from benchmarks.compare import results
 from benchmarks.compare.peers import CERTIFICATES
-from benchmarks.compare.scenarios import SCENARIOS, Scenario
+from benchmarks.compare.scenarios import SCENARIOS
 from benchmarks.compare.stand import Stand, stand
 from benchmarks.compare.systems import BY_NAME
 from benchmarks.compare.trial import trial
@@ -53,10 +53,10 @@ async def keep(measures: AsyncIterator[results.Measure], file: results.File) -> 
         file.add(made)
 
 
-def chosen(scenario: Scenario, number: int) -> list[str]:
+def chosen(name: str, number: int) -> list[str]:
     """The systems of a scenario, another one first in every round."""
     wanted = os.environ.get("SYSTEMS", "").split() or list(BY_NAME)
-    systems = [it for it in scenario.systems if it in wanted]
+    systems = [it for it in SCENARIOS[name].systems if it in wanted]
     turn = number % max(len(systems), 1)
     return systems[turn:] + systems[:turn]
 
@@ -65,8 +65,10 @@ def rounds(names: list[str], runs: int, file: results.File) -> None:
     """All of it, round by round."""
     for number in range(1, runs + 1):
         for name in names:
+            systems = [it for it in chosen(name, number) if not file.has(name, it, number)]
+            if not systems:
+                continue
             progress.say(f"{name}: {SCENARIOS[name].what}, run {number} of {runs}")
-            systems = chosen(SCENARIOS[name], number)
             home = Path(tempfile.mkdtemp(prefix="trainingjob-bench-"))
             with stand(home / "stand") as at:
                 asyncio.run(keep(measure(at, name, systems, number), file))

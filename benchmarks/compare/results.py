@@ -14,6 +14,8 @@ from localcluster import versions
 
 DEFAULT: Final = Path(__file__).parents[1] / "results" / "latest.jsonl"
 _SHOWN: Final = 4
+_SAME: Final = ("cores", "scale", "versions")
+"""What has to be as it was, for two runs to be told together."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -30,19 +32,37 @@ class Measure:
 
 
 class File:
-    """The file of a run; one that was there before is replaced."""
+    """The file of a run, which goes on where one was cut: what failed there is measured again.
+
+    Raises:
+        ValueError: when what is there was measured with other versions or at another scale.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self.failed = False
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(about()) + "\n")
+        own = about()
+        first, *before = path.read_text().splitlines() if path.exists() else [json.dumps(own)]
+        if any(json.loads(first)[it] != own[it] for it in _SAME):
+            raise ValueError(f"{path} was measured with something else: move it away")
+        fine = [line for line in before if not json.loads(line)["error"]]
+        self._known = {_key(json.loads(line)) for line in fine}
+        path.write_text("".join(f"{line}\n" for line in [first, *fine]))
+
+    def has(self, scenario: str, system: str, run: int) -> bool:
+        """Whether that was measured before."""
+        return (scenario, system, run) in self._known
 
     def add(self, made: Measure) -> None:
         """Keep it."""
         self.failed |= bool(made.error)
         with self._path.open("a") as file:
             file.write(json.dumps(_plain(asdict(made))) + "\n")
+
+
+def _key(line: dict[str, Any]) -> tuple[str, str, int]:
+    return line["scenario"], line["system"], line["run"]
 
 
 def about() -> dict[str, Any]:

@@ -16,7 +16,7 @@ import yaml
 from benchmarks.compare.audit import Audit
 from benchmarks.compare.client import Client, Json
 from integration.server import ApiServer, api_server, running
-from localcluster import binaries
+from localcluster import binaries, cache
 
 USERS: Final = ("ours", "jobset", "training-operator", "kube-controller-manager", "kwok", "raw")
 ROOT: Final = Path(__file__).parents[2]
@@ -121,4 +121,9 @@ def kubernetes(program: str) -> str:
 def environment() -> dict[str, str]:
     """What a Python program of ours needs to find its modules."""
     paths = (ROOT / "operator", ROOT, ROOT / "tests")
-    return {"PYTHONPATH": os.pathsep.join(map(str, paths))}
+    return {
+        "PYTHONPATH": os.pathsep.join(map(str, paths)),
+        # compiled once, as in the image
+        "PYTHONDONTWRITEBYTECODE": "",
+        "PYTHONPYCACHEPREFIX": str(cache.folder() / "pycache"),
+    }

@@ -11,6 +11,7 @@ import pytest
 from benchmarks.compare import page, plot, targets
 from benchmarks.compare.audit import Audit
 from benchmarks.compare.medians import Medians, read
+from benchmarks.compare.results import File, Measure
 
 ABOUT = {
     "when": "2026-01-01",
@@ -110,3 +111,27 @@ def test_requests_are_counted_by_who_asked_for_what(tmp_path: Path) -> None:
     audit.read()
     assert audit.of(["ours"]) == {"create pods": 1, "dry-run-create pods": 1}
     assert audit.writes(["ours", "kwok"]) == 2
+
+
+def test_a_cut_run_goes_on_and_what_failed_is_measured_again(tmp_path: Path) -> None:
+    path = tmp_path / "latest.jsonl"
+    file = File(path)
+    file.add(Measure(scenario="1x8", system="ours", run=1, figures={"all pods": 1.0}))
+    file.add(Measure(scenario="1x8", system="raw", run=1, error="gone"))
+    again = File(path)
+    assert again.has("1x8", "ours", 1)
+    assert not again.has("1x8", "ours", 2)
+    assert not again.has("1x8", "raw", 1)
+    again.add(Measure(scenario="1x8", system="raw", run=1, figures={"all pods": 0.5}))
+    found = read(path)
+    assert found.failed == ()
+    assert found.of("1x8", "raw", "all pods") == 0.5
+
+
+def test_runs_of_two_versions_are_not_told_together(tmp_path: Path) -> None:
+    path = tmp_path / "latest.jsonl"
+    File(path)
+    other = {**json.loads(path.read_text()), "versions": {"etcd": "2"}}
+    path.write_text(json.dumps(other) + "\n")
+    with pytest.raises(ValueError, match="move it away"):
+        File(path)

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Self
 
 import aiohttp
+import orjson
 
 from trainingjobs import __version__
 from trainingjobs.cluster import fence, paths
@@ -147,7 +148,7 @@ class Api:
                 raw = await response.read()
                 if not response.ok:
                     raise refusal(code, raw, response.headers.get("Retry-After"))
-                answer: Json = json.loads(raw)
+                answer: Json = orjson.loads(raw)
                 return answer
         except (aiohttp.ClientError, OSError, ValueError) as error:
             if writes and not self.may_write():
