@@ -97,6 +97,13 @@ def test_the_page_asks_nobody_else_for_anything() -> None:
             assert word not in text, name
 
 
+def test_all_scripts_are_fetched_at_one_time() -> None:
+    """Each is a connection through a port-forward: none waits until another one names it."""
+    told = files.found()["index.html"][1].decode()
+    scripts = {name for name in files.found() if name.endswith(".js")}
+    assert [name for name in scripts if f'="ui/{name}"' not in told] == []
+
+
 async def test_who_may_list_all_sees_all(scene: Scene) -> None:
     put(scene, "far", "away", phase="Running")
     async with opened(scene, JOBS, "root") as events:
