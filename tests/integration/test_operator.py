@@ -260,6 +260,8 @@ def test_a_service_follows_its_job_to_another_port(lab: Lab) -> None:
 def test_a_service_that_somebody_changed_is_set_right_once(lab: Lab) -> None:
     lab.apply(a_job())
     lab.until_created()
+    eventually(lambda: lab.status_of("job").get("phase") == "Pending")
+    time.sleep(1)  # its event follows
     lab.operator.forget_requests()
     theirs = [{"name": "http", "port": 80}, {"name": "https", "port": 443}]
     lab.core.patch_namespaced_service("job", lab.namespace, {"spec": {"ports": theirs}})

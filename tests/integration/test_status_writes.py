@@ -113,6 +113,7 @@ FULL: Body = {
             "step": 1300,
         }
     ],
+    "notified": ["Finished"],
     "conditions": [CONDITION],
 }
 REFUSED = {
