@@ -15,7 +15,7 @@ PYTEST := $(PYTHON) -m pytest
 NAMESPACE := trainingjob-system
 
 .PHONY: help install lint format types layers unit integration minors e2e examples browser-test faults bench bench-page test \
-        upgrade-test security audit docs generate cluster cluster-down images node-image deploy undeploy run quickstart \
+        upgrade-test security audit docs tour generate cluster cluster-down images node-image deploy undeploy run quickstart \
         coverage clean
 
 help: ## List all targets
@@ -70,6 +70,9 @@ e2e: deploy ## Run the tests with real pods on the local cluster (ROLLCALL_ROUND
 
 examples: deploy ## Run every example, check its numbers, print a table (EXAMPLES="01-ddp 05-fsdp")
 	@KUBECONFIG=$$($(PYTHON) -m localcluster kubeconfig) PYTHONPATH=operator:.:tests $(PYTHON) -m e2e.table $(EXAMPLES)
+
+tour: deploy ## Play docs/tour.md on the local cluster and write down what is said: three minutes
+	@KUBECONFIG=$$($(PYTHON) -m localcluster kubeconfig) PYTHONPATH=operator:. $(PYTHON) -m website.tour
 
 browser-test: install ## See the operator's page in a headless Chromium: a minute (CHROMIUM=, SCREENSHOTS=1)
 	@command -v "$${CHROMIUM:-chromium}" >/dev/null || { echo "chromium is needed: sudo apt-get install chromium" >&2; exit 1; }

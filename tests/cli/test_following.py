@@ -1,7 +1,9 @@
 """`submit` and `logs -f` to the end of a job that is gone, or made anew, by then."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -12,8 +14,15 @@ from cli.clients import FakeClient, a_state
 from trainingjobs.cli import screen
 from trainingjobs.cli.app import app
 from trainingjobs.client.failures import RefusedError
+from trainingjobs.client.job import Job
 
 FORBIDDEN = RefusedError("pods/log is forbidden")
+STALLED = {"type": "Stalled", "status": "True"}
+
+
+def told(status: dict[str, Any]) -> Job:
+    job = a_state("Running")
+    return replace(job, manifest={**job.manifest, "status": status})
 
 
 def call(monkeypatch: pytest.MonkeyPatch, client: FakeClient, *args: str) -> Result:
@@ -74,6 +83,20 @@ def test_another_job_of_the_name_is_not_taken_for_it(
     done = call(monkeypatch, client, "submit", manifest)
     assert done.exit_code == 1
     assert "another of its name was made" in done.stderr
+
+
+@pytest.mark.parametrize("args", [["submit"], ["logs", "-f"]], ids=["submit", "logs"])
+def test_who_follows_is_told_what_the_ranks_do_not_say(
+    monkeypatch: pytest.MonkeyPatch, manifest: str, args: list[str]
+) -> None:
+    """The lines just stop where a rank hangs, and never begin where pods are refused."""
+    stalled = {"phase": "Running", "message": "rank 2 hangs", "conditions": [STALLED]}
+    refused = {"phase": "Pending", "message": "0/3: pods are forbidden"}
+    client = FakeClient(a_state("Running"), told(refused), told(stalled), a_state("Succeeded"))
+    done = call(monkeypatch, client, *args, manifest if args == ["submit"] else "mnist")
+    assert "--- Pending: 0/3: pods are forbidden ---" in done.stderr
+    assert "--- Running: rank 2 hangs ---" in done.stderr
+    assert "--- Running ---" not in done.stderr
 
 
 @pytest.mark.parametrize("form", ["name", "json", "yaml"])

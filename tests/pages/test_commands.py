@@ -65,6 +65,7 @@ PROOF: Mapping[str, str] = {
     "docs/operating.md": "tests/e2e/test_leader.py",
     "docs/reports.md": "tests/handlers/test_reports_document.py",
     "docs/rollcall.md": "tests/e2e/test_rollcall.py",
+    "docs/tour.md": "website/tour.py",
     "docs/troubleshooting.md": "tests/e2e/test_rollcall.py",
     "charts/trainingjob-operator/README.md": "tests/upgrade",
 }

@@ -38,3 +38,18 @@ class Seen:
         """Say how it is."""
         words = f": {self.job.message}" if self.job.message else ""
         screen.note(f"--- {screen.safe(f'{self.job.name} is {self.job.phase}{words}')} ---")
+
+
+def teller() -> Callable[[Job], None]:
+    """Says what the job waits for or stalls at, as long as its ranks say nothing."""
+    said = ""
+
+    def tell(job: Job) -> None:
+        nonlocal said
+        words = screen.safe(f"{job.phase}: {job.message}" if job.message else job.phase)
+        silent = job.phase != "Running" or job.holds("Stalled")
+        if silent and words and words != said:
+            screen.note(f"--- {words} ---")
+        said = words
+
+    return tell

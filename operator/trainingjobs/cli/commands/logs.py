@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from trainingjobs.cli import options, screen
-from trainingjobs.cli.commands.following import Seen
+from trainingjobs.cli.commands.following import Seen, teller
 from trainingjobs.cli.views import loglines
 from trainingjobs.client.aio import AsyncTrainingJobClient
 from trainingjobs.client.failures import ClientError
@@ -101,7 +101,7 @@ async def _check(
 
 async def _followed(client: AsyncTrainingJobClient, job: Job, **chosen: Any) -> None:
     seen = Seen(job)
-    watching = asyncio.create_task(seen.watch(client))
+    watching = asyncio.create_task(seen.watch(client, teller()))
     try:
         await stream(client, job, **chosen)
         if chosen["attempt"] is None:

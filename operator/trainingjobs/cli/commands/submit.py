@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import click
 
 from trainingjobs.cli import options, screen
 from trainingjobs.cli.commands import logs, reading
-from trainingjobs.cli.commands.following import Seen
+from trainingjobs.cli.commands.following import Seen, teller
 from trainingjobs.client import script as scripts
 from trainingjobs.client.aio import AsyncTrainingJobClient
 from trainingjobs.client.failures import ClientError
@@ -141,7 +141,7 @@ async def _made(client: AsyncTrainingJobClient, what: Script | Manifest, name: s
 async def followed(client: AsyncTrainingJobClient, job: Job) -> int:
     """Show what happens to the job until its end; 0 when it has succeeded."""
     seen = Seen(job)
-    watching = asyncio.create_task(seen.watch(client, _teller()))
+    watching = asyncio.create_task(seen.watch(client, teller()))
     try:
         await _lines(client, job)
         await watching
@@ -158,20 +158,6 @@ async def _lines(client: AsyncTrainingJobClient, job: Job) -> None:
         await logs.stream(client, job)
     except ClientError as error:
         screen.note(f"logs are not shown: {screen.safe(error)}")
-
-
-def _teller() -> Callable[[Job], None]:
-    """Says what the job waits for, as long as nothing else is heard of it."""
-    said = ""
-
-    def tell(job: Job) -> None:
-        nonlocal said
-        words = screen.safe(f"{job.phase}: {job.message}" if job.message else job.phase)
-        if job.phase != "Running" and words and words != said:
-            screen.note(f"--- {words} ---")
-        said = words
-
-    return tell
 
 
 def _show(what: Script | Manifest, name: str | None, file: Path, form: str) -> None:
