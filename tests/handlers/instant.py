@@ -1,6 +1,7 @@
 """An event loop in which waiting takes no time, so that tests of pauses are exact and fast."""
 
 import asyncio
+import heapq
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
@@ -20,6 +21,9 @@ class InstantLoop(asyncio.SelectorEventLoop):
 
     def _run_once(self) -> None:
         waiting: list[Any] = self._scheduled  # type: ignore[attr-defined]
+        while waiting and waiting[0].cancelled():  # to jump to one would be to wait for the next
+            heapq.heappop(waiting)._scheduled = False  # noqa: SLF001
+            self._timer_cancelled_count -= 1
         if waiting and not self._ready:  # type: ignore[attr-defined]
             self._ahead += max(waiting[0].when() - self.time(), 0.0)
         super()._run_once()  # type: ignore[misc]
