@@ -34,7 +34,7 @@ async def measure(
         await scenario.before(at)
     for system in systems:
         began = time.monotonic()
-        made = results.Measure(scenario=name, system=system, run=number)
+        made = results.Measure(scenario=name, system=system, run=number, code=results.code(system))
         try:
             async with trial(at, BY_NAME[system]) as work:
                 made.figures = await scenario.run(work)

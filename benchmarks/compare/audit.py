@@ -27,6 +27,8 @@ class Audit:
 
     def read(self) -> None:
         """Take in what has been written since."""
+        if self.log.stat().st_size < self._from:
+            raise RuntimeError(f"{self.log} was begun anew: what it said before is lost")
         with self.log.open("rb") as log:
             log.seek(self._from)
             new = log.read()

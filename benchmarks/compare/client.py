@@ -16,6 +16,10 @@ Request = tuple[str, str, Json | None]
 IN_FLIGHT: Final = 50
 _LINE: Final = 2**24
 _KINDS: Final = {"PATCH": "application/merge-patch+json"}
+_CHEAP: Final = {
+    "Content-Type": "application/json",
+    "Accept": "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+}
 _FINE: Final = frozenset({404, 409})
 """What is gone already, and what is there already, is as it should be."""
 
@@ -55,6 +59,17 @@ class Client:
                 raise RuntimeError(f"{method} {path}: {answer.status} {raw[:500].decode()}")
             found: Json = json.loads(raw) if answer.ok else {}
             return found
+
+    async def post(self, path: str, body: bytes) -> None:
+        """Make something, as cheaply as it can be made: nothing of the answer is looked at.
+
+        Raises:
+            RuntimeError: when the server refuses.
+        """
+        async with self._http.post(self._url + path, data=body, headers=_CHEAP) as answer:
+            raw = await answer.read()
+            if not answer.ok:
+                raise RuntimeError(f"POST {path}: {answer.status} {raw[:500].decode()}")
 
     async def all(self, requests: Iterable[Request], in_flight: int = IN_FLIGHT) -> None:
         """Send all of these, so many at a time."""

@@ -1,6 +1,7 @@
 """What others do to a system: a large job beside small ones, and pods that are not its own."""
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Iterator
 from typing import Final
@@ -40,7 +41,7 @@ async def _small(work: Trial) -> Figures:
     await work.submit(sizes)
     await work.view.until(lambda: sizes.keys() <= work.view.whole.keys(), work.patience)
     whole = work.view.whole
-    return spread("a small job's pods", [whole[it] - began for it in sizes if it in whole])
+    return spread("a small job's pods", [whole.get(it, math.inf) - began for it in sizes])
 
 
 async def crowd(stand: Stand, pods: int) -> None:

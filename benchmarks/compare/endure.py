@@ -8,6 +8,7 @@ from typing import Final
 
 from benchmarks.compare.create import named
 from benchmarks.compare.nodes import end
+from benchmarks.compare.systems import COLLECTS
 from benchmarks.compare.trial import Figures, Trial, warm
 
 _REST: Final = 60.0
@@ -82,7 +83,8 @@ async def churn(work: Trial, jobs: int, pods: int) -> Figures:
             if done % every == 0:
                 samples.append((done, work.operator.memory()))
 
-    with work.started():
+    # what a peer's jobs leave behind would count as its memory
+    with work.started(COLLECTS):
         await warm(work)
         work.begin()
         began = time.monotonic()

@@ -4,7 +4,6 @@ import json
 import math
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,12 @@ class Medians:
 
     about: dict[str, Any]
     figures: dict[Key, dict[str, float]]
+    spans: dict[Key, dict[str, tuple[float, float]]]
+    """The least and the most of each figure."""
     requests: dict[Key, dict[str, float]]
     """By verb, of all jobs of a scenario together."""
-    runs: int
+    runs: dict[Key, int]
+    """How many of them there are."""
     failed: tuple[str, ...]
 
     @property
@@ -50,9 +52,10 @@ def read(file: Path) -> Medians:
             requests[key].append(_by_verb(it["requests"]))
     return Medians(
         about=about,
-        figures={key: _middle(found) for key, found in figures.items()},
-        requests={key: _middle(found) for key, found in requests.items()},
-        runs=max((it["run"] for it in measures), default=0),
+        figures={key: _middle(found, math.inf) for key, found in figures.items()},
+        requests={key: _middle(found, 0.0) for key, found in requests.items()},
+        spans={key: _span(found) for key, found in figures.items()},
+        runs={key: len(found) for key, found in figures.items()},
         failed=tuple(f"{it['scenario']}, {it['system']}" for it in measures if it["error"]),
     )
 
@@ -68,10 +71,20 @@ def _by_verb(requests: dict[str, int]) -> dict[str, float]:
     return {verb: float(count) for verb, count in found.items()}
 
 
-def _middle(runs: Iterable[dict[str, float]]) -> dict[str, float]:
-    found: dict[str, list[float]] = defaultdict(list)
-    for run in runs:
-        for what, value in run.items():
-            # what a run never came to counts as the slowest
-            found[what].append(math.inf if math.isnan(value) else value)
-    return {what: statistics.median(values) for what, values in found.items()}
+def _middle(runs: list[dict[str, float]], missing: float) -> dict[str, float]:
+    """What a run never came to counts as the slowest, whether it says so or not."""
+    return {what: statistics.median(values) for what, values in _all(runs, missing).items()}
+
+
+def _span(runs: list[dict[str, float]]) -> dict[str, tuple[float, float]]:
+    found = _all(runs, math.inf)
+    return {what: (min(values), max(values)) for what, values in found.items()}
+
+
+def _all(runs: list[dict[str, float]], missing: float) -> dict[str, list[float]]:
+    names = dict.fromkeys(what for run in runs for what in run)
+    found = {what: [run.get(what, missing) for run in runs] for what in names}
+    return {
+        what: [math.inf if math.isnan(value) else value for value in values]
+        for what, values in found.items()
+    }

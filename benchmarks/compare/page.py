@@ -22,6 +22,7 @@ from benchmarks.compare.targets import ELSEWHERE, TARGETS
 DOCS: Final = Path(__file__).parents[2] / "docs"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 _LARGE: Final = 100
+_SEVERAL: Final = 2
 
 
 def render(found: Medians) -> str:
@@ -37,9 +38,8 @@ def _about(found: Medians) -> str:
     about = found.about
     versions = ", ".join(f"{name} {value}" for name, value in about["versions"].items())
     words = (
-        f"Medians of {found.runs} runs on {about['when']}, {about['cores']} cores shared by all "
-        f"processes, load average {about['load before']} before the first run, Python "
-        f"{about['python']}, {versions}."
+        f"Medians; the number of runs is behind each system. Begun on {about['when']}, "
+        f"{about['cores']} cores shared by all processes, Python {about['python']}, {versions}."
     )
     if not found.whole:
         words += f" A quick look: thousands of jobs or pods were {about['scale']} of that."
@@ -66,7 +66,7 @@ def _created(found: Medians) -> Iterator[str]:
         peers = [value for it, value in times.items() if it not in {"raw", "ours"}]
         best = min((it for it in peers if math.isfinite(it)), default=math.nan)
         ratios = times["ours"] / times["raw"], best / times["ours"]
-        cells = [*map(_cell, times.values()), *(_cell(it) for it in ratios)]
+        cells = [*(_spanned(found, name, it) for it in BY_NAME), *map(_cell, ratios)]
         yield f"| {SCENARIOS[name].what} | {' | '.join(cells)} |"
     yield ""
 
@@ -74,7 +74,7 @@ def _created(found: Medians) -> Iterator[str]:
 def _scenario(found: Medians, name: str) -> Iterator[str]:
     systems = [it for it in BY_NAME if it in found.systems(name)]
     yield f"### {SCENARIOS[name].what} (`{name}`)\n"
-    yield f"| | {' | '.join(systems)} |"
+    yield f"| | {' | '.join(f'{it} ({found.runs[name, it]})' for it in systems)} |"
     yield "|---|" + "--:|" * len(systems)
     for what in dict.fromkeys(it for system in systems for it in found.figures[name, system]):
         cells = [_cell(found.of(name, system, what)) for system in systems]
@@ -83,6 +83,15 @@ def _scenario(found: Medians, name: str) -> Iterator[str]:
         counts = [found.requests[name, system].get(verb, 0.0) for system in systems]
         yield f"| requests: {verb} | {' | '.join(f'{it:,.0f}' for it in counts)} |"
     yield ""
+
+
+def _spanned(found: Medians, name: str, system: str) -> str:
+    """The middle, and between what it lies."""
+    value = _cell(found.of(name, system, "all pods"))
+    if found.runs.get((name, system), 0) < _SEVERAL:
+        return value
+    least, most = found.spans[name, system]["all pods"]
+    return f"{value} ({_cell(least)} to {_cell(most)})"
 
 
 def _unit(what: str) -> str:

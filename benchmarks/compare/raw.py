@@ -36,7 +36,7 @@ class Floor:
 
         async def work() -> None:
             for path, body in queue:
-                await self._client.send("POST", path.decode(), body)
+                await self._client.post(path.decode(), body)
 
         async with asyncio.TaskGroup() as group:
             for _ in range(IN_FLIGHT):

@@ -1,5 +1,6 @@
 """Where the figures go: one line of JSON for each system in each run of a scenario."""
 
+import hashlib
 import json
 import math
 import os
@@ -12,7 +13,9 @@ from typing import Any, Final
 from benchmarks.compare import programs
 from localcluster import versions
 
-DEFAULT: Final = Path(__file__).parents[1] / "results" / "latest.jsonl"
+_ROOT: Final = Path(__file__).parents[2]
+DEFAULT: Final = _ROOT / "benchmarks" / "results" / "latest.jsonl"
+_OURS: Final = ("ours", "raw")
 _SHOWN: Final = 4
 _SAME: Final = ("cores", "scale", "versions")
 """What has to be as it was, for two runs to be told together."""
@@ -25,6 +28,9 @@ class Measure:
     scenario: str
     system: str
     run: int
+    code: str = ""
+    """What the figures rest on beside pinned versions: our own code, where it is ours."""
+    load: float = field(default_factory=lambda: round(os.getloadavg()[0], 1))
     figures: dict[str, float] = field(default_factory=dict)
     requests: dict[str, int] = field(default_factory=dict)
     """By verb and resource, of all of its processes."""
@@ -32,7 +38,9 @@ class Measure:
 
 
 class File:
-    """The file of a run, which goes on where one was cut: what failed there is measured again.
+    """The file of a run, which goes on where one was cut.
+
+    What failed is measured again, and so is what was measured of another state of our code.
 
     Raises:
         ValueError: when what is there was measured with other versions or at another scale.
@@ -46,7 +54,7 @@ class File:
         first, *before = path.read_text().splitlines() if path.exists() else [json.dumps(own)]
         if any(json.loads(first)[it] != own[it] for it in _SAME):
             raise ValueError(f"{path} was measured with something else: move it away")
-        fine = [line for line in before if not json.loads(line)["error"]]
+        fine = [line for line in before if _counts(json.loads(line))]
         self._known = {_key(json.loads(line)) for line in fine}
         path.write_text("".join(f"{line}\n" for line in [first, *fine]))
 
@@ -59,6 +67,18 @@ class File:
         self.failed |= bool(made.error)
         with self._path.open("a") as file:
             file.write(json.dumps(_plain(asdict(made))) + "\n")
+
+
+def code(system: str) -> str:
+    """What tells one state of our code from another; of a peer its version tells that."""
+    if system not in _OURS:
+        return ""
+    files = [*sorted((_ROOT / "operator").rglob("*.py")), _ROOT / "uv.lock"]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
+
+
+def _counts(line: dict[str, Any]) -> bool:
+    return not line["error"] and line["code"] == code(line["system"])
 
 
 def _key(line: dict[str, Any]) -> tuple[str, str, int]:

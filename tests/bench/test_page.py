@@ -1,6 +1,7 @@
 """What `make bench` makes of its figures: medians, ratios, targets, a page and a plot."""
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from benchmarks.compare import page, plot, targets
 from benchmarks.compare.audit import Audit
 from benchmarks.compare.medians import Medians, read
-from benchmarks.compare.results import File, Measure
+from benchmarks.compare.results import File, Measure, code
 
 ABOUT = {
     "when": "2026-01-01",
@@ -37,7 +38,8 @@ def took(system: str, seconds: float | None, run: int = 1, scenario: str = "1x50
 def test_the_middle_of_the_runs_counts(tmp_path: Path) -> None:
     found = results(tmp_path, [took("ours", it, n) for n, it in enumerate((9.0, 1.0, 2.0), 1)])
     assert found.of("1x500", "ours", "all pods") == 2
-    assert found.runs == 3
+    assert found.runs == {("1x500", "ours"): 3}
+    assert "2.00 (1.00 to 9.00)" in page.render(found)
 
 
 def test_a_run_that_never_came_to_it_is_the_slowest(tmp_path: Path) -> None:
@@ -116,16 +118,36 @@ def test_requests_are_counted_by_who_asked_for_what(tmp_path: Path) -> None:
 def test_a_cut_run_goes_on_and_what_failed_is_measured_again(tmp_path: Path) -> None:
     path = tmp_path / "latest.jsonl"
     file = File(path)
-    file.add(Measure(scenario="1x8", system="ours", run=1, figures={"all pods": 1.0}))
-    file.add(Measure(scenario="1x8", system="raw", run=1, error="gone"))
+    figures = {"all pods": 1.0}
+    file.add(Measure(scenario="1x8", system="ours", run=1, code=code("ours"), figures=figures))
+    file.add(Measure(scenario="1x8", system="ours", run=2, code="of last week", figures=figures))
+    file.add(Measure(scenario="1x8", system="jobset", run=1, figures=figures))
+    file.add(Measure(scenario="1x8", system="jobset", run=2, error="gone"))
     again = File(path)
     assert again.has("1x8", "ours", 1)
     assert not again.has("1x8", "ours", 2)
-    assert not again.has("1x8", "raw", 1)
-    again.add(Measure(scenario="1x8", system="raw", run=1, figures={"all pods": 0.5}))
+    assert again.has("1x8", "jobset", 1)
+    assert not again.has("1x8", "jobset", 2)
+    again.add(Measure(scenario="1x8", system="jobset", run=2, figures={"all pods": 0.5}))
     found = read(path)
     assert found.failed == ()
-    assert found.of("1x8", "raw", "all pods") == 0.5
+    assert found.of("1x8", "jobset", "all pods") == 0.75
+    assert found.runs == {("1x8", "ours"): 1, ("1x8", "jobset"): 2}
+
+
+def test_a_figure_that_a_run_did_not_come_to_is_the_slowest(tmp_path: Path) -> None:
+    cut = {**took("ours", 2.0, run=2), "figures": {}}
+    found = results(tmp_path, [took("ours", 1.0), cut, {**cut, "run": 3}])
+    assert found.of("1x500", "ours", "all pods") == math.inf
+
+
+def test_a_log_that_is_begun_anew_is_an_error(tmp_path: Path) -> None:
+    log = tmp_path / "audit.log"
+    log.write_text("{}\n" * 9)
+    audit = Audit(log)
+    audit._from = 99  # noqa: SLF001 - what was read before
+    with pytest.raises(RuntimeError, match="begun anew"):
+        audit.read()
 
 
 def test_runs_of_two_versions_are_not_told_together(tmp_path: Path) -> None:

@@ -26,7 +26,12 @@ TOKEN = "private"
 PROGRAMS = ("etcd", "kube-apiserver", "kubectl")
 START_SECONDS = 90
 PORTS = range(20_000, 30_000)  # below NodePorts and ephemeral ports
-AUDIT_POLICY = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": [{"level": "Metadata"}]}
+AUDIT_POLICY = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["RequestReceived"],
+    "rules": [{"level": "Metadata"}],
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +123,7 @@ def _command(program: Path, folder: Path, port: int, etcd_url: str) -> list[str]
         "--endpoint-reconciler-type=none",
         f"--audit-policy-file={folder / 'audit-policy.yaml'}",
         f"--audit-log-path={folder / 'audit.log'}",
+        "--audit-log-maxsize=4000",  # MB: a new file in the middle would hide what was asked before
     ]
 
 
