@@ -42,12 +42,12 @@ class Pair(Served):
             if it["verb"] not in _READS and "/leases" not in it["requestURI"]
         ]
 
-    def lists(self, who: Operator, since: datetime) -> list[str]:
-        """What it listed by itself since then."""
+    def listed(self, who: Operator, since: datetime, until: datetime) -> list[str]:
+        """What it listed between these times."""
         return [
             it["requestURI"]
             for it in self._asked(who)
-            if it["verb"] == "list" and datetime.fromisoformat(it["stageTimestamp"]) > since
+            if it["verb"] == "list" and since < datetime.fromisoformat(it["stageTimestamp"]) < until
         ]
 
     def taken(self, who: Operator) -> datetime:
@@ -105,6 +105,9 @@ def test_the_standby_writes_nothing_and_takes_over_within_15_s_of_a_kill(pair: P
     eventually(lambda: pair.status_of("second").get("replicas") == 2)
     assert pair.pods("first") == 2
     assert not pair.two.refused()
+    leads, (writes, *_) = pair.taken(pair.two), pair.writes(pair.two)[0]
+    assert leads < writes
+    assert not pair.listed(pair.two, leads, writes), "its memory was not warm"
 
 
 def test_a_clean_stop_is_followed_at_once(pair: Pair) -> None:
