@@ -1,6 +1,8 @@
 """The client against a real HTTP server that answers what the test wants."""
 
 import asyncio
+import json
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -91,6 +93,30 @@ async def test_a_patch_is_a_merge_patch(server: Server) -> None:
     async with server.api() as api:
         await api.request("PATCH", f"{PODS}/a", body={})
     assert server.asked[0][3] == "application/merge-patch+json"
+
+
+async def test_what_is_nested_deeply_keeps_nobody_from_reading_a_list(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anybody may put that into a pod template; the API server takes ten thousand levels."""
+    deep = '{"items": ' + "[" * 1_100 + "]" * 1_100 + "}"
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(20_000)
+    try:
+        server.answers.append(web.Response(text=deep))
+        async with server.api() as api:
+            assert (await api.request("GET", PODS))["items"]
+    finally:
+        sys.setrecursionlimit(limit)
+    monkeypatch.setattr(json, "loads", _too_deep)
+    server.answers.append(web.Response(text=deep))
+    async with server.api() as api:
+        with pytest.raises(ApiError, match="nested too deeply"):
+            await api.request("GET", PODS)
+
+
+def _too_deep(_: bytes) -> None:
+    raise RecursionError
 
 
 async def test_only_the_metadata_of_an_answer_can_be_asked_for(server: Server) -> None:

@@ -134,14 +134,15 @@ def test_a_pod_wakes_its_job_only_when_it_is_news(store: Store) -> None:
     assert store.put(raw_pod(version="5")) == KEY
     assert store.put(raw_pod(version="5")) is None
     assert store.put(raw_pod(version="4")) is None
-    assert store.put(raw_pod(version="6")) == KEY
+    assert store.put(raw_pod(version="6")) is None, "nothing that is decided by has changed"
+    assert store.put(raw_pod(version="7", status={"phase": "Running"})) == KEY
     assert store.put(raw_pod(metadata={"ownerReferences": []})) is None
     assert [pod.uid for pod in store.pods_of(UID)] == ["pod-0"]
 
 
 def test_versions_compare_as_numbers(store: Store) -> None:
     store.put(raw_pod(version="9"))
-    assert store.put(raw_pod(version="10")) == KEY
+    assert store.put(raw_pod(version="10", status={"phase": "Running"})) == KEY
 
 
 def test_pods_come_by_rank(store: Store) -> None:

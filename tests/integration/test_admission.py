@@ -103,6 +103,17 @@ REFUSED = {
         "2",
         "must be an integer from 1 to 1024, or auto",
     ),
+    "more ranks than anybody can look at": (
+        "spec",
+        a_job()["spec"] | {"PARALLEL_INSTANCES": 65, "processesPerInstance": 1024},
+        "instances times processesPerInstance must be at most 65536",
+    ),
+    "more ranks than that, once it has grown": (
+        "spec",
+        a_job()["spec"]
+        | {"elastic": {"minInstances": 1, "maxInstances": 65}, "processesPerInstance": 1024},
+        "instances times processesPerInstance must be at most 65536",
+    ),
     "a fraction of a process": ("spec.processesPerInstance", 1.5, "spec.processesPerInstance"),
     "elastic bounds crossed": (
         "spec.elastic",

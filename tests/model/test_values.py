@@ -55,6 +55,16 @@ def test_all_that_is_wrong_is_told_with_its_path() -> None:
     assert "spec.maxRestarts" in str(wrong)
 
 
+@pytest.mark.parametrize("limits", [{"cpu": "1000000"}, {"nvidia.com/gpu": 9000}])
+@pytest.mark.parametrize("size", [{}, {"elastic": {"minInstances": 1, "maxInstances": 100}}])
+def test_more_ranks_than_anybody_can_look_at_are_refused(size: Any, limits: Any) -> None:
+    """The API server counts what is a number; `auto` is counted here."""
+    template = {"spec": {"containers": [{"name": "trainer", "resources": {"limits": limits}}]}}
+    wrong = parse(a_body(8, template=template, processesPerInstance="auto", **size))
+    assert isinstance(wrong, Invalid)
+    assert "65536 are the most" in str(wrong)
+
+
 def test_a_broken_status_is_told_as_such() -> None:
     body = a_body() | {"status": {"restarts": -1}}
     wrong = parse(body)

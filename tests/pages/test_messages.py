@@ -47,6 +47,7 @@ REASONS = sorted(
     {text for text in texts() if WORD.match(text)} - NO_REASONS
     | {*Kind, *Trouble, *Phase}
     | {hint.name for hint in hints.HINTS}
+    | {"MasterLeft", "UnevenInputs"}
 )
 
 

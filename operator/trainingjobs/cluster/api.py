@@ -148,8 +148,7 @@ class Api:
                 raw = await response.read()
                 if not response.ok:
                     raise refusal(code, raw, response.headers.get("Retry-After"))
-                answer: Json = orjson.loads(raw)
-                return answer
+                return _decoded(raw)
         except (aiohttp.ClientError, OSError, ValueError) as error:
             if writes and not self.may_write():
                 raise NotLeadingError from error
@@ -161,6 +160,22 @@ class Api:
         if isinstance(error, TimeoutError) and not str(error):
             return f"no answer within {self._seconds:g} s"
         return f"{type(error).__name__}: {error}".rstrip(": ")
+
+
+def _decoded(raw: bytes) -> Json:
+    """The answer; what lies deeper than orjson goes is nobody's to keep a list from being read.
+
+    Raises:
+        ValueError: when it is none.
+    """
+    try:
+        answer: Json = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        try:
+            answer = json.loads(raw)
+        except RecursionError as error:
+            raise ValueError("it is nested too deeply to be read") from error
+    return answer
 
 
 def _encoded(body: Json) -> bytes:

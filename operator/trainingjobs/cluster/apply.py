@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
-from trainingjobs.cluster import errors, paths, pods
+from trainingjobs.cluster import answers, errors, paths, pods
 from trainingjobs.cluster.api import Api
 from trainingjobs.cluster.errors import ApiError
 from trainingjobs.cluster.store import Store
@@ -28,8 +28,7 @@ _DRY = {"dryRun": "All", "fieldValidation": "Strict", **_OWN}
 _UNSEEN = {"ConfigMap", "Secret"}
 """Kinds that are made and never watched."""
 _AS_SENT = {"Pod", *_UNSEEN}
-"""Kinds of which no answer is read whole: of a pod nothing counts before its node says so, and by
-then a watch has told what others have put into it."""
+"""Kinds of which no answer is read whole: a watch tells soon what others have put into a pod."""
 _UNREAD = {"Secret"}
 """Kinds of which one that exists is the job's: its name has the uid, and to read it is no right."""
 
@@ -168,7 +167,7 @@ class Applier:
                 return None if manifest["kind"] in _UNREAD else await self._meet(job, manifest)
             return errors.problem(name, error)
         if not dry and manifest["kind"] not in _UNSEEN:
-            self._store.put({**manifest, **made, **_what(manifest)})
+            self._store.put(answers.known(manifest, made))
         return None
 
     async def _change(self, job: TrainingJob, patch: Manifest) -> Problem | None:
@@ -182,7 +181,7 @@ class Applier:
                 return errors.unchanged(name, error)
             self._store.lost(job.uid, patch["kind"], known["uid"])
             return None
-        self._store.put({**answer, **_what(patch)})
+        self._store.put({**answer, **answers.kind(patch)})
         return None
 
     async def _meet(self, job: TrainingJob, manifest: Manifest) -> Problem | None:
@@ -194,7 +193,7 @@ class Applier:
         except ApiError as error:
             return errors.problem(name, error)
         ours = (pods.owner(found) or {}).get("uid") == job.uid
-        if ours and (kind in _UNSEEN or self._store.take({**found, **_what(manifest)})):
+        if ours and (kind in _UNSEEN or self._store.take({**found, **answers.kind(manifest)})):
             return None
         if "deletionTimestamp" in found["metadata"]:
             words = f"{kind} {name} of before is still being deleted"
@@ -237,11 +236,6 @@ class Applier:
             self._store.put(answer)
         else:
             self._store.lost(job.uid, "Pod", ref.uid)
-
-
-def _what(manifest: Manifest) -> Manifest:
-    """What an object is; not every answer says so."""
-    return {"apiVersion": manifest["apiVersion"], "kind": manifest["kind"]}
 
 
 def _leaves_slowly(answer: Manifest) -> bool:

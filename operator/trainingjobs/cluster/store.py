@@ -100,7 +100,7 @@ class Store:
         return [key for _, key in keys]
 
     def put(self, manifest: Manifest) -> Key | None:
-        """Take in what a job owns; the job's key when that was news."""
+        """Take in what a job owns; the job's key when it changes what is decided by."""
         family = self._family_of(manifest)
         if family is None:
             return None
@@ -112,8 +112,8 @@ class Store:
             shelf = family.groups
             news = shelf.put(uid, version, group) if group else shelf.bury(uid, version)
         else:
-            pod = self._noticed(family, manifest)
-            news = pod is not None and family.pods.put(uid, version, pod)
+            pod, before = self._noticed(family, manifest), family.pods.get(uid)
+            news = pod is not None and family.pods.put(uid, version, pod) and pod != before
             if pod is not None and news:
                 family.history.note(pod)
                 self._homes[uid] = family.uid

@@ -47,9 +47,5 @@ class Place:
 
 
 def processes(job: TrainingJob) -> int:
-    """Processes per instance; `auto` is one per GPU, else one per CPU of the limit, else 1."""
-    wanted = job.spec.processes_per_instance
-    if wanted != "auto":
-        return wanted
-    template = job.spec.template
-    return containers.gpus(template) or containers.cpus(template) or 1
+    """Processes per instance."""
+    return containers.processes(job.spec)

@@ -4,7 +4,7 @@ from typing import Any
 
 from trainingjobs.model import labels
 from trainingjobs.model.quantity import number
-from trainingjobs.model.spec import Manifest
+from trainingjobs.model.spec import Manifest, Spec
 
 
 def trainer(template: Manifest) -> Manifest:
@@ -35,6 +35,14 @@ def objects(manifest: Manifest, name: str) -> list[Manifest] | None:
         return []
     rightly = isinstance(found, list) and all(isinstance(item, dict) for item in found)
     return found if rightly else None
+
+
+def processes(spec: Spec) -> int:
+    """Processes per instance; `auto` is one per GPU, else one per CPU of the limit, else 1."""
+    wanted = spec.processes_per_instance
+    if wanted != "auto":
+        return wanted
+    return gpus(spec.template) or cpus(spec.template) or 1
 
 
 def gpus(template: Manifest) -> int:

@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from trainingjobs.model import labels, names
-from trainingjobs.model.spec import Manifest, Spec
+from trainingjobs.model import containers, labels, names
+from trainingjobs.model.spec import MAX_RANKS, Manifest, Spec
 from trainingjobs.model.status import Status
 from trainingjobs.model.times import parse_time
 
@@ -92,6 +92,9 @@ def parse(body: Mapping[str, Any]) -> TrainingJob | Invalid:
         spec = Spec.model_validate(body.get("spec", {}))
     except ValidationError as error:
         return _invalid("spec", error)
+    if (ranks := _most_ranks(spec)) > MAX_RANKS:
+        words = f"{ranks} ranks in all, {MAX_RANKS} are the most: lower processesPerInstance"
+        return Invalid((f"spec: {words}, or the limits that auto counts",))
     try:
         status = Status.model_validate(body.get("status") or {})
     except ValidationError as error:
@@ -108,6 +111,11 @@ def parse(body: Mapping[str, Any]) -> TrainingJob | Invalid:
         spec=spec,
         status=status,
     )
+
+
+def _most_ranks(spec: Spec) -> int:
+    instances = spec.elastic.max_instances if spec.elastic else spec.parallel_instances
+    return instances * containers.processes(spec)
 
 
 def _invalid(part: str, error: ValidationError) -> Invalid:

@@ -12,6 +12,8 @@ from pydantic import Field
 from trainingjobs.model.base import Model
 
 MAX_INSTANCES = 10_000
+MAX_RANKS = 65_536
+"""A look at all ranks of a job keeps the one core of the operator for half a second then."""
 MAX_SECONDS = 2**31 - 1
 
 Manifest = dict[str, Any]

@@ -7,6 +7,7 @@ down. Every message says what to do, not only what is wrong.
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from trainingjobs.model.spec import MAX_RANKS
 from trainingjobs.schema.openapi import Schema
 
 MAX_TENSORFLOW = 500
@@ -52,7 +53,15 @@ def _fixed_while_running() -> list[Schema]:
 
 def _size() -> list[Schema]:
     size = "PARALLEL_INSTANCES"
+    processes = "self.processesPerInstance"
     return [
+        rule(
+            f"type({processes}) != int || "
+            f"(has(self.elastic) ? self.elastic.maxInstances : self.{size}) * {processes} "
+            f"<= {MAX_RANKS}",
+            f"instances times processesPerInstance must be at most {MAX_RANKS}",
+            field=size,
+        ),
         rule(
             f"{_STOPPED} || has(self.elastic) || self.{size} == oldSelf.{size}",
             f"{size} {_STOP_FIRST}; a job with spec.elastic may change it at any time",
