@@ -7,6 +7,7 @@ address, which is a secret: so is what the other side answers.
 """
 
 import asyncio
+import re
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -32,9 +33,36 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 _SECONDS = 10.0
 _LONGEST = 2048
 _PORTS = {"https": 443, "http": 80}
+_HOST = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?", re.ASCII)
+"""A host and its port that all readers read alike. Of other letters a resolver makes one name and
+the connection another, and an address that is written in them is never resolved at all."""
 _NAT64 = ip_network("64:ff9b::/96")
-_TRANSLATED = (_NAT64, ip_network("64:ff9b:1::/48"))
 _OK, _REDIRECT, _BUSY, _WRONG = 200, 300, 429, 500
+
+
+def _networks(*texts: str) -> tuple[Network, ...]:
+    return tuple(map(ip_network, texts))
+
+
+_NEVER = _networks(
+    *("0.0.0.0/8", "::/128"),  # this machine, for many
+    "100.64.0.0/10",  # inside of providers; 100.100.100.200 tells machines their secrets
+    *("169.254.0.0/16", "fe80::/10", "168.63.129.16/32", "fd00:ec2::254/128"),  # and so do these
+    "192.0.0.0/24",  # and 192.0.0.192
+    *("224.0.0.0/4", "ff00::/8"),  # many at a time
+    *("240.0.0.0/4", "fec0::/10"),  # nobody's, or no more
+    "64:ff9b:1::/48",  # where its IPv4 address stands is known to its network alone
+)
+"""Whatever an administrator allows: no person's chat is there."""
+_INNER = _networks(
+    *("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"),
+    *("127.0.0.0/8", "::1/128"),
+    *("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32", "3fff::/20"),
+    *("192.88.99.0/24", "198.18.0.0/15", "2001::/23"),
+)
+"""Unless an administrator allows it; one Python counts other addresses as global than the next."""
+_OPEN = ip_network("2000::/3")
+"""All of IPv6 that is given to anybody."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +70,7 @@ class Reach:
     """Where messages may go, as an administrator has said."""
 
     networks: tuple[Network, ...] = ()
-    """That are private, and allowed all the same."""
+    """That are private, and allowed all the same, but for what is never allowed."""
     plain: bool = False
     """True where http is allowed as well."""
     never: tuple[Address, ...] = ()
@@ -50,19 +78,28 @@ class Reach:
 
     def allows(self, text: str) -> bool:
         """True for an address of the open Internet, or of an allowed network."""
-        address = _real(ip_address(text.partition("%")[0]))
-        if address in self.never:
+        written = ip_address(text.partition("%")[0])
+        address = _real(written)
+        if address in self.never or _in(written, _NEVER) or _in(address, _NEVER):
             return False
-        if any(address in network for network in self.networks):
-            return True
-        return address.is_global and not (address.is_multicast or address.is_reserved)
+        return _in(address, self.networks) or _is_open(address)
+
+
+def _is_open(address: Address) -> bool:
+    if _in(address, _INNER) or (isinstance(address, IPv6Address) and address not in _OPEN):
+        return False
+    return address.is_global and not (address.is_multicast or address.is_reserved)
+
+
+def _in(address: Address, networks: Sequence[Network]) -> bool:
+    return any(address in network for network in networks)
 
 
 def _real(address: Address) -> Address:
     """The IPv4 address in one that only carries it."""
     if isinstance(address, IPv4Address):
         return address
-    if any(address in network for network in _TRANSLATED):
+    if address in _NAT64:
         return IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped or address.sixtofour or address
 
@@ -111,6 +148,9 @@ class Webhook:
             raise WebhookError(words, forever=True)
         if place.username or place.password:
             raise WebhookError("an address with a user's name in it is not taken", forever=True)
+        if not url.isascii() or not _HOST.fullmatch(place.netloc):
+            words = "an address is to be ASCII alone, and its host a plain name (xn--… for others)"
+            raise WebhookError(words, forever=True)
         return place
 
 

@@ -17,6 +17,7 @@ from trainingjobs.cluster.api import Api
 from trainingjobs.cluster.badge import Badge
 from trainingjobs.cluster.election import Candidate, Election, clock
 from trainingjobs.cluster.events import Recorder
+from trainingjobs.cluster.notifier import Notifier
 from trainingjobs.cluster.rolls import Rolls
 from trainingjobs.cluster.store import Key, Store
 from trainingjobs.handlers.health import Progress
@@ -72,6 +73,7 @@ class Office:
     store: Store
     rolls: Rolls
     recorder: Recorder
+    notifier: Notifier
     progress: Progress
     resync: Resync
     stands: Candidacy | None = None
@@ -133,6 +135,7 @@ class Office:
         """Lead no more: every look is over, and nothing is kept that another leader may change."""
         self.serves = False
         await self.queue.stop()
+        await self.notifier.stop()
         self.progress.end()
         self.rolls.forget_all()
         self.recorder.forget_counts()

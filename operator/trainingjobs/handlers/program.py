@@ -106,6 +106,7 @@ class Program:
             store=self._store,
             rolls=self._rolls,
             recorder=hands.recorder,
+            notifier=self._notifier,
             progress=self._health.progress,
             resync=self._resync,
             stands=stands,

@@ -1,23 +1,31 @@
 """What people outside of the cluster are told of a job: which moments, and in which words."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
+from trainingjobs.model.finding import Kind
 from trainingjobs.model.job import TrainingJob
 from trainingjobs.model.spec import Moment, NotifyFormat
-from trainingjobs.model.status import Phase, Status
+from trainingjobs.model.status import Attempt, Phase, Status
 from trainingjobs.model.text import cut
 from trainingjobs.status import conditions
 
 _LATE = timedelta(hours=1)
 """What happened longer ago is no news: a job that was over when it was asked for."""
+_BREAK = "\u200b"
+_OBEYED = re.compile(
+    r"(?<=@)|(?<=\])(?=\()|(?<=:)(?=//)|(?<=\bwww)(?=\.)|(?<=~)(?=\w)", re.IGNORECASE
+)
+"""Where a sign that is not seen keeps a chat from obeying: in a mention, a link, a channel."""
 
 
 def due(job: TrainingJob, now: datetime) -> tuple[str, ...]:
     """The moments that are to be told now, as the status remembers them once they were.
 
-    A finish is one for the whole job, a stall one for each attempt.
+    A finish is one for the whole job, a stall one for each attempt, also of an attempt that it
+    ended at once. A stall that ended the job is told by the finish, where that is asked for.
     """
     asked = job.spec.notify
     if asked is None:
@@ -26,14 +34,15 @@ def due(job: TrainingJob, now: datetime) -> tuple[str, ...]:
     found = []
     if Moment.FINISHED in asked.when and _finished(status, now):
         found.append(Moment.FINISHED.value)
-    if Moment.STALLED in asked.when and _stalls(status):
-        found.append(f"{Moment.STALLED.value}-{job.attempt}")
+    elif Moment.STALLED in asked.when:
+        found += [_stall(attempt) for attempt in _stalls(job, now)]
     return tuple(moment for moment in found if moment not in status.notified)
 
 
 def told(status: Status, moments: Iterable[str]) -> Status:
-    """The status that remembers them; of stalls those of this attempt alone."""
-    kept = {Moment.FINISHED.value, f"{Moment.STALLED.value}-{max(status.attempt, 1)}"}
+    """The status that remembers them; of stalls those of this attempt and of the one before."""
+    attempts = [max(status.attempt, 1), *(it.attempt for it in status.attempts[-1:])]
+    kept = {Moment.FINISHED.value, *map(_stall, attempts)}
     known = sorted({*status.notified, *moments} & kept)
     return status if known == status.notified else status.model_copy(update={"notified": known})
 
@@ -49,7 +58,7 @@ def body(job: TrainingJob, moment: str) -> dict[str, Any]:
         "namespace": job.namespace,
         "name": job.name,
         "uid": job.uid,
-        "attempt": job.attempt,
+        "attempt": _attempt(job, moment),
         "phase": job.status.phase.value if job.status.phase else "",
         "message": cut(_message(job, moment)),
     }
@@ -60,8 +69,28 @@ def _finished(status: Status, now: datetime) -> bool:
     return status.finished and ended is not None and now - ended < _LATE
 
 
-def _stalls(status: Status) -> bool:
-    return not status.finished and conditions.holds(status.conditions, conditions.STALLED)
+def _stall(attempt: int) -> str:
+    return f"{Moment.STALLED.value}-{attempt}"
+
+
+def _attempt(job: TrainingJob, moment: str) -> int:
+    number = moment.partition("-")[2]
+    return int(number) if number else job.attempt
+
+
+def _stalls(job: TrainingJob, now: datetime) -> Iterator[int]:
+    """The attempts: the last that is over, and the one that runs."""
+    for ended in job.status.attempts[-1:]:
+        if _stood(ended) and now - ended.end_time < _LATE:
+            yield ended.attempt
+    holds = conditions.holds(job.status.conditions, conditions.STALLED)
+    if holds and not job.status.finished:
+        yield job.attempt
+
+
+def _stood(ended: Attempt) -> bool:
+    """True where it was ended because it stalled; the end of the whole job has another reason."""
+    return ended.failure is not None and ended.failure.reason == Kind.STALLED
 
 
 def _words(job: TrainingJob, moment: str) -> str:
@@ -71,12 +100,17 @@ def _words(job: TrainingJob, moment: str) -> str:
 
 
 def _message(job: TrainingJob, moment: str) -> str:
+    if moment == Moment.FINISHED.value:
+        return job.status.message
+    number = _attempt(job, moment)
+    for ended in job.status.attempts[-1:]:
+        if ended.failure is not None and ended.attempt == number:
+            return ended.failure.message
     fact = conditions.of(job.status.conditions, conditions.STALLED)
-    if moment != Moment.FINISHED.value and fact is not None:
-        return fact.message
-    return job.status.message
+    return job.status.message if fact is None else fact.message
 
 
 def _slack(text: str) -> str:
-    """The text as Slack shows it, with nothing that it would obey: a mention, a link."""
+    """The text as a chat shows it, with nothing that it would obey: a mention, a link."""
+    text = _OBEYED.sub(_BREAK, text)
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
