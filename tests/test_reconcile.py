@@ -31,6 +31,7 @@ class Lab:
 
     site: Site = SITE
     rolls: Any = None
+    notifier: Any = None
 
     def __init__(self, **spec: Any) -> None:
         self.seconds = 0.0
@@ -55,6 +56,7 @@ class Lab:
             refusals=Refusals(Backoff(chance=lambda: 0.0), self.clock),
             pace=Pace(self.clock),
             rolls=self.rolls,
+            notifier=self.notifier,
         )
         self.reconciler = Reconciler(hands, self.site)
 

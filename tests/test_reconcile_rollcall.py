@@ -1,6 +1,8 @@
 """A job goes on without what the roll call makes for it, and is never given another's."""
 
+import asyncio
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from cluster.raw import container, terminated
 from test_reconcile import PODS, SERVICE, Lab
 from trainingjobs.cluster.callers import Callers, UnknownPodError
 from trainingjobs.cluster.errors import ApiError
+from trainingjobs.cluster.notifier import Notifier
 from trainingjobs.cluster.rolls import Rolls
 from trainingjobs.model import names
 from trainingjobs.model.roll import Entry, Roll
@@ -179,6 +182,51 @@ async def test_an_operator_that_died_after_keeping_them_restarts_once() -> None:
     lab.api.refuse = lambda _method, _path: None
     await lab.look()
     assert (lab.status["attempt"], lab.status["restarts"]) == (2, 1)
+
+
+class Telling(Calling):
+    """A lab whose operator tells people."""
+
+    def start(self) -> None:
+        """Start it with a mouth."""
+        self.said: list[Any] = []
+        api: Any = SimpleNamespace(request=self._secret)
+        self.notifier = Notifier(
+            api=api,
+            webhook=self,
+            recorder=self,
+            wake=lambda _: None,
+            leads=lambda: True,
+            clock=self.now,
+        )
+        super().start()
+
+    async def send(self, url: str, body: dict[str, Any]) -> None:
+        """A message."""
+        self.said.append((url, body))
+
+    async def post(self, *_: Any) -> None:
+        """It was given up."""
+        raise AssertionError("nobody was told")
+
+    async def _secret(self, *_: str) -> Any:
+        return {"data": {"url": "aHR0cHM6Ly94"}}
+
+
+@pytest.mark.parametrize("then", ["Restart", "Report"])
+async def test_people_are_told_once_of_a_stall_whatever_it_leads_to(then: str) -> None:
+    asked = {"secretName": "hook", "when": ["Stalled"], "format": "JSON"}
+    lab = Telling(onStall=then, notify=asked)
+    await lab.hang()
+    for _ in range(5):
+        await lab.settle()
+        await asyncio.sleep(0)
+        lab.seconds += 10
+    assert lab.status["attempt"] == (2 if then == "Restart" else 1)
+    ((url, body),) = lab.said
+    assert (url, body["event"], body["attempt"]) == ("https://x", "Stalled", 1)
+    assert "rank 1" in body["message"]
+    assert lab.status["notified"] == ["Stalled-1"]
 
 
 async def test_a_job_that_only_reports_keeps_nothing_and_restarts_nothing() -> None:

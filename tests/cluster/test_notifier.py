@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from builders import NOW, a_body
-from status.told import a_told_job, over, stalls
+from builders import NOW, a_body, at
+from status.told import a_told_job, over, stalls, stood
 from trainingjobs.cluster import notifier
-from trainingjobs.cluster.errors import ApiError, WebhookError
+from trainingjobs.cluster.errors import ApiError, NotLeadingError, WebhookError
 from trainingjobs.cluster.notifier import Notifier
 from trainingjobs.model.job import Invalid, TrainingJob, parse
 from trainingjobs.model.notice import Notice
@@ -205,11 +205,171 @@ async def test_one_namespace_keeps_no_other_waiting() -> None:
         desk.notifier.note(job, job.status)
     await desk.quiet()
     assert (slow.most, len(slow.sent)) == (2, 64)
-    # the others are due again
-    job = replace(a_told_job(**over()), uid="uid-99")
+
+
+class Crowd(Desk):
+    """A namespace of jobs that end at one time, and get a look only where they are woken."""
+
+    def __init__(self, post: Post, jobs: int) -> None:
+        super().__init__(post)
+        self.now = NOW
+        self.notifier.clock = lambda: self.now
+        self.jobs = {
+            ("lab", f"job-{number}"): replace(
+                a_told_job(**over()), name=f"job-{number}", uid=f"uid-{number}"
+            )
+            for number in range(jobs)
+        }
+        self.looks = 0
+
+    def look(self, key: Any) -> None:
+        """What a reconcile does: note, and write."""
+        self.looks += 1
+        job = self.jobs.get(key)
+        if job is None:
+            self.notifier.forget(key[1].replace("job", "uid"))
+        else:
+            self.jobs[key] = replace(job, status=self.notifier.note(job, job.status))
+
+    async def begin(self) -> None:
+        """Each job's one look."""
+        for key in list(self.jobs):
+            self.look(key)
+
+    async def go_on(self) -> None:
+        """Look at who is woken, until nobody is."""
+        while self.woken or self.notifier._going:  # noqa: SLF001
+            while self.woken:
+                self.look(self.woken.pop(0))
+            await asyncio.sleep(0)
+
+    async def post(self, metadata: Any, notices: Iterable[Notice], attempt: int = 0) -> None:
+        """An event about any of them."""
+        del metadata, attempt
+        self.notices += notices
+
+    @property
+    def told(self) -> int:
+        """Of how many jobs the status says so."""
+        return sum(job.status.notified == ["Finished"] for job in self.jobs.values())
+
+    @property
+    def empty(self) -> bool:
+        """Nothing is kept of any job."""
+        own = self.notifier
+        waits = own._turns._waiting or own._turns._lines  # noqa: SLF001
+        return not (own._going or own._counts or own._rooms or own._gone or waits)  # noqa: SLF001
+
+
+async def test_nobody_who_finds_no_room_is_lost() -> None:
+    post = Post()
+    crowd = Crowd(post, 200)
+    await crowd.begin()
+    await crowd.go_on()
+    assert (len(post.sent), crowd.told, crowd.notices) == (200, 200, [])
+    # one look at first, one in its turn, one to write down that it was told; few are in vain
+    assert 200 * 3 - 64 <= crowd.looks <= 200 * 3 + 64
+    assert crowd.empty
+
+
+async def test_who_is_gone_or_has_nothing_to_tell_keeps_nobody_waiting() -> None:
+    post = Post()
+    crowd = Crowd(post, 200)
+    await crowd.begin()
+    for number in range(64, 190):
+        key = ("lab", f"job-{number}")
+        if number % 2:
+            del crowd.jobs[key]
+        else:
+            told = a_told_job(**over(notified=["Finished"]))
+            crowd.jobs[key] = replace(told, name=key[1], uid=f"uid-{number}")
+    await crowd.go_on()
+    assert (len(post.sent), crowd.told) == (64 + 10, len(crowd.jobs))
+    assert crowd.empty
+
+
+async def test_a_long_wait_makes_no_old_news() -> None:
+    post = Post()
+    crowd = Crowd(post, 100)
+    await crowd.begin()
+    crowd.now = at(7200)
+    await crowd.go_on()
+    assert (len(post.sent), crowd.told) == (100, 100)
+
+
+async def test_what_is_given_up_makes_room_as_well() -> None:
+    crowd = Crowd(Post(*[WebhookError("gone", forever=True)] * 100), 100)
+    await crowd.begin()
+    await crowd.go_on()
+    assert (len(crowd.notices), crowd.told, crowd.empty) == (100, 100, True)
+
+
+async def test_of_a_job_that_went_meanwhile_nothing_is_kept() -> None:
+    post = Post()
+    desk, job = Desk(post), a_told_job(**over())
+    desk.notifier.note(job, job.status)
+    desk.notifier.forget(job.uid)
+    await desk.quiet()
+    own = desk.notifier
+    assert (len(post.sent), desk.woken, own._done, own._gone) == (1, [], {}, set())  # noqa: SLF001
+    # it was not gone after all
+    desk.notifier.note(job, job.status)
+    desk.notifier.forget(job.uid)
     desk.notifier.note(job, job.status)
     await desk.quiet()
-    assert len(slow.sent) == 65
+    assert desk.woken == [job.key]
+
+
+async def test_who_loses_the_lead_sends_nothing_that_waited() -> None:
+    class Loses(Post):
+        async def send(self, url: str, body: dict[str, Any]) -> None:
+            await super().send(url, body)
+            desk.leads = False
+
+    class Slow(Secrets):
+        async def request(self, method: str, path: str) -> Any:
+            await asyncio.sleep(0)
+            return await super().request(method, path)
+
+    post = Loses()
+    desk = Desk(post, Slow())
+    for number in range(10):
+        job = replace(a_told_job(**over()), uid=f"uid-{number}")
+        desk.notifier.note(job, job.status)
+    await desk.quiet()
+    assert (len(post.sent), desk.notices) == (1, [])
+
+
+async def test_the_lead_may_go_while_the_secret_is_asked_for() -> None:
+    class Slow(Secrets):
+        async def request(self, method: str, path: str) -> Any:
+            desk.leads = False
+            return await super().request(method, path)
+
+    post = Post()
+    desk = Desk(post, Slow())
+    job = await desk.settle(a_told_job(**over()))
+    assert (post.asked, job.status.notified) == (0, [])
+
+
+async def test_what_no_event_could_be_posted_about_was_not_given_up() -> None:
+    class Fenced(Desk):
+        async def post(self, metadata: Any, notices: Iterable[Notice], attempt: int = 0) -> None:
+            del metadata, notices, attempt
+            raise NotLeadingError
+
+    desk = Fenced(Post(WebhookError("no", forever=True)))
+    job = await desk.settle(a_told_job(**over()))
+    assert (job.status.notified, desk.woken) == ([], [])
+
+
+async def test_a_stall_that_restarts_the_group_is_told_once() -> None:
+    post = Post()
+    desk = Desk(post)
+    job = await desk.settle(a_told_job(**stood()))
+    assert post.sent == [(URL, {"text": "lab/mnist has stalled: rank 1 stood at train.py:17"})]
+    again = await desk.settle(job)
+    assert (len(post.sent), again.status.notified) == (1, ["Stalled-1"])
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from yarl import URL
 
 from trainingjobs.cluster import webhook
 from trainingjobs.cluster.errors import WebhookError
@@ -42,13 +43,57 @@ PRIVATE = [
     "::ffff:169.254.169.254",
     "2002:0a00:0001::1",
     "64:ff9b::a00:1",
-    "64:ff9b:1::a00:1",
+    "192.0.2.1",
+    "192.88.99.1",
+    "198.51.100.1",
+    "2001::1",
+    "2001:20::1",
+    "3fff::1",
+    "5f00::1",
+    "100::1",
+    "::8.8.8.8",
+    "2002:7f00:0001::1",
 ]
+NEVER = [
+    "0.0.0.0",  # noqa: S104  an address that is refused
+    "0.1.2.3",
+    "100.64.0.1",
+    "100.100.100.200",
+    "168.63.129.16",
+    "169.254.169.254",
+    "169.254.170.2",
+    "192.0.0.1",
+    "192.0.0.9",
+    "192.0.0.10",
+    "192.0.0.192",
+    "224.0.0.1",
+    "240.0.0.1",
+    "255.255.255.255",
+    "::",
+    "fd00:ec2::254",
+    "fe80::a9fe:a9fe",
+    "fec0::1",
+    "ff02::1",
+    "::ffff:168.63.129.16",
+    "::ffff:192.0.0.9",
+    "2002:a83f:8110::1",
+    "64:ff9b::a83f:8110",
+    "64:ff9b:1::1",
+    "64:ff9b:1::808:808",
+]
+ALL = Reach(networks=(ip_network("0.0.0.0/0"), ip_network("::/0")))
 
 
-@pytest.mark.parametrize("address", PRIVATE)
+@pytest.mark.parametrize("address", [*PRIVATE, *NEVER])
 def test_no_address_of_the_inside_is_allowed(address: str) -> None:
     assert not OPEN.allows(address)
+
+
+@pytest.mark.parametrize("address", NEVER)
+def test_some_addresses_are_refused_whatever_an_administrator_allows(address: str) -> None:
+    assert not ALL.allows(address)
+    assert ALL.allows("10.0.0.1")
+    assert ALL.allows("::1")
 
 
 @pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8"])
@@ -126,6 +171,50 @@ async def test_ways_to_write_the_loopback_lead_nowhere(host: str) -> None:
             await Webhook(Reach(plain=True)).send(f"http://{host}:{port}/", {})
 
 
+SEVEN = "\U0001fbf1\U0001fbf2\U0001fbf7.0.0.\U0001fbf1"
+"""127.0.0.1 in signs that one reader takes for a name, and another for digits."""
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        SEVEN,
+        "\uff11\uff12\uff17.0.0.1",
+        "127\u30020\u30020\u30021",
+        "127%2e0%2e0%2e1",
+        "[::1%25lo]",
+    ],
+)
+async def test_no_name_is_looked_up_that_is_not_the_one_that_is_called(host: str) -> None:
+    async def never(_: web.Request) -> web.Response:
+        raise AssertionError("somebody was called")
+
+    names = Names(["8.8.8.8"])
+    async with a_listener(never) as port:
+        with pytest.raises(WebhookError, match="ASCII") as told:
+            await Webhook(Reach(plain=True), names).send(f"http://{host}:{port}/", {})
+    assert (names.asked, told.value.forever) == ([], True)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("Hooks.Example", "xn--bcher-kva.example", "my_hook.example.", "a..b", "127.1"),
+        *("8.8.8.8", "010.0.0.1", "[::1]", "[::FFFF:8.8.8.8]", "[2606:4700:0:0::1111]"),
+    ],
+)
+async def test_what_is_looked_up_is_what_the_connection_asks_for(host: str) -> None:
+    names = Names(["10.0.0.1"])
+    with pytest.raises(WebhookError):
+        await Webhook(OPEN, names).send(f"https://{host}/x", {})
+    ((asked, _),) = names.asked
+    called = str(URL(f"https://{host}/x").raw_host)
+    if ":" in called:
+        assert ip_address(asked) == ip_address(called)
+    else:
+        assert asked == called
+
+
 @pytest.mark.parametrize(
     "url",
     [
@@ -141,6 +230,10 @@ async def test_ways_to_write_the_loopback_lead_nowhere(host: str) -> None:
         "",
         "https://hooks.example/" + "x" * 3000,
         "https://[::1",
+        "https://hooks.example/\u00fc",
+        "https://hooks.example\\@10.0.0.1/x",
+        "https://@hooks.example/x",
+        "https://hooks.example:/x\u200b",
     ],
 )
 async def test_what_is_no_address_is_told_without_it(url: str) -> None:

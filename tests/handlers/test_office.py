@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from builders import UID, a_body
+from builders import NOW, UID, a_body
 from handlers.instant import run
+from status.told import a_told_job, over
 from trainingjobs.cluster.callers import Caller
 from trainingjobs.handlers.answers import RefusedError
 from trainingjobs.handlers.program import Program
@@ -68,6 +69,30 @@ def test_a_standby_looks_at_nothing_and_at_all_when_it_leads() -> None:
         assert stage.office.leads()
         assert stage.badge == ["other_1"]
         await stage.lose()
+
+    run(scenario())
+
+
+def test_who_has_lost_the_lead_sends_no_message_that_waits() -> None:
+    async def scenario() -> None:
+        stage = Stage()
+        stage.lead()
+        own = stage.program._notifier
+        job = a_told_job(**over())
+        asked = asyncio.Event()
+
+        async def request(*_: Any) -> Any:
+            asked.set()
+            await asyncio.sleep(60)
+
+        own.api, own.clock = SimpleNamespace(request=request), lambda: NOW
+        own.webhook = SimpleNamespace()
+        own.note(job, job.status)
+        await asked.wait()
+        await stage.lose()
+        assert own._going == {}
+        assert own.note(job, job.status).notified == []
+        await own.stop()
 
     run(scenario())
 

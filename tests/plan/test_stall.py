@@ -13,6 +13,7 @@ from trainingjobs.model.status import Attempt, Condition, Failure, Phase, Status
 from trainingjobs.plan import manifests
 from trainingjobs.plan.decide import decide
 from trainingjobs.plan.decision import Decision
+from trainingjobs.status import notify
 
 CREATED = Condition(type="PodsCreated", status="True", reason="x", last_transition_time=at(-900))
 RUNNING = Status(
@@ -70,6 +71,25 @@ def test_a_stalled_group_restarts_and_the_guilty_rank_is_charged() -> None:
     assert len(decision.delete) == 3
     assert status.message.startswith(failure.message)
     assert status.message.endswith("; stacks in ConfigMap mnist-stacks-1")
+
+
+@pytest.mark.parametrize(
+    ("spec", "phase", "due"),
+    [
+        ({}, Phase.RESTARTING, ("Stalled-1",)),
+        ({"maxRestarts": 0}, Phase.FAILED, ("Finished",)),
+        ({"maxRestarts": 0, "when": ["Stalled"]}, Phase.FAILED, ("Stalled-1",)),
+    ],
+)
+def test_people_are_told_of_it_though_it_ends_in_the_same_look(
+    spec: dict[str, Any], phase: Phase, due: tuple[str, ...]
+) -> None:
+    asked = {"secretName": "hook", "when": spec.pop("when", ["Finished", "Stalled"])}
+    status = decided(notify=asked, **spec).status
+    assert (status.phase, status.notified) == (phase, [])
+    job = a_job(3, status=status, notify=asked)
+    assert notify.due(job, NOW) == due
+    assert "rank 1" in str(notify.body(job, due[0]))
 
 
 def test_its_stacks_are_kept_and_owned_by_the_job() -> None:

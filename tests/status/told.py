@@ -1,11 +1,12 @@
 """Jobs that ask for messages, at the moments of which some are told."""
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from builders import NOW, a_job
 from trainingjobs.model.job import TrainingJob
-from trainingjobs.model.status import Condition, Phase, Status
+from trainingjobs.model.status import Attempt, Condition, Failure, Phase, Status
 
 ASKED = {"secretName": "hook"}
 STALLS = Condition(
@@ -31,3 +32,10 @@ def over(phase: Phase = Phase.FAILED, **others: Any) -> dict[str, Any]:
 def stalls(attempt: int = 1, **others: Any) -> dict[str, Any]:
     """It stands still."""
     return {"phase": Phase.RUNNING, "attempt": attempt, "conditions": [STALLS], **others}
+
+
+def stood(attempt: int = 1, ended: datetime = NOW, **others: Any) -> dict[str, Any]:
+    """An attempt stood still and was ended for it at once; the next one starts."""
+    failure = Failure(rank=1, pod="p", reason="Stalled", message="rank 1 stood at train.py:17")
+    past = Attempt(attempt=attempt, end_time=ended, reason="Stalled", failure=failure)
+    return {"phase": Phase.RESTARTING, "attempt": attempt + 1, "attempts": [past], **others}
