@@ -46,7 +46,7 @@ def _networks(*texts: str) -> tuple[Network, ...]:
 
 _NEVER = _networks(
     *("0.0.0.0/8", "::/128"),  # this machine, for many
-    "100.64.0.0/10",  # inside of providers; 100.100.100.200 tells machines their secrets
+    "100.100.100.200/32",  # tells machines of one provider their secrets
     *("169.254.0.0/16", "fe80::/10", "168.63.129.16/32", "fd00:ec2::254/128"),  # and so do these
     "192.0.0.0/24",  # and 192.0.0.192
     *("224.0.0.0/4", "ff00::/8"),  # many at a time
@@ -55,6 +55,7 @@ _NEVER = _networks(
 )
 """Whatever an administrator allows: no person's chat is there."""
 _INNER = _networks(
+    "100.64.0.0/10",  # inside of providers, where pods of many clusters are
     *("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"),
     *("127.0.0.0/8", "::1/128"),
     *("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32", "3fff::/20"),
