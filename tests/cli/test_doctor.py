@@ -29,6 +29,8 @@ class Cluster:
         self.fails = fails
         self.largest = 0
         self.reviewed: list[dict[str, Any]] = []
+        self.refused: set[tuple[str, str, str]] = set()
+        """Rights that nobody has: namespace, resource, subresource."""
 
     async def get(self, path: str, **params: str) -> dict[str, Any]:
         """A page of it."""
@@ -48,11 +50,13 @@ class Cluster:
         return {"items": every[begin:end], "metadata": more}
 
     async def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """All is allowed."""
+        """All is allowed, but for this."""
         if (wrong := self.fails(path)) is not None:
             raise wrong
-        self.reviewed.append(body["spec"]["resourceAttributes"])
-        return {"status": {"allowed": True}}
+        asked = body["spec"]["resourceAttributes"]
+        self.reviewed.append(asked)
+        what = asked["namespace"], asked["resource"], asked["subresource"]
+        return {"status": {"allowed": what not in self.refused}}
 
 
 class Client(SimpleNamespace):
@@ -130,3 +134,18 @@ def test_no_amount(monkeypatch: pytest.MonkeyPatch, amount: str) -> None:
     shown = doctor(monkeypatch, Cluster(), "--memory", amount)
     assert shown.exit_code == 2
     assert "is no amount: write 2, 500m or 4Gi" in shown.stderr
+
+
+def test_who_may_not_look_at_the_operator_is_told_and_may_run_jobs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cluster = Cluster()
+    cluster.refused = {("trainingjob-system", "pods", "portforward")}
+    shown = doctor(monkeypatch, cluster, "--pods", "1")
+    told = [line for line in shown.stdout.splitlines() if line.startswith("--")]
+    assert [("create pods/portforward" in it, "trainingjob-system" in it) for it in told] == [
+        (True, True)
+    ]
+    assert "BAD live" not in shown.stdout
+    monkeypatch.setenv("TRAININGJOB_OPERATOR_NAMESPACE", "ops")
+    assert "ok  live" in doctor(monkeypatch, cluster).stdout

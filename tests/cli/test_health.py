@@ -76,6 +76,19 @@ def test_rights() -> None:
 
 
 @pytest.mark.parametrize(
+    ("live", "verdict", "words"),
+    [
+        ({"list pods": True}, "ok", "in ops"),
+        ({"list pods": True, "create pods/portforward": False}, "hint", "create pods/portforward"),
+        ({"list pods": None}, "unknown", "in ops"),
+    ],
+)
+def test_rights_at_the_operator_are_a_hint(live: Any, verdict: str, words: str) -> None:
+    ((told, said),) = verdicts(Facts(live=live, home="ops"), "live")
+    assert (told, words in said, "list pods" in said) == (verdict, True, False)
+
+
+@pytest.mark.parametrize(
     ("found", "verdict"),
     [
         (None, "unknown"),

@@ -86,9 +86,11 @@ class Told:
     whole = stacks
 
     @asynccontextmanager
-    async def opened(self, raw: Any, namespace: str, account: str) -> AsyncIterator[Any]:
+    async def opened(
+        self, raw: Any, namespace: str, account: str, say: Any = None
+    ) -> AsyncIterator[Any]:
         """The way to it."""
-        del raw
+        del raw, say
         assert namespace == "lab"
         self.accounts.append(account)
         yield self
@@ -135,6 +137,20 @@ def test_some_ranks_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     found = json.loads(shown.stdout)
     assert [it["ranks"] for it in found["stacks"]] == ["1"]
     assert (found["unheard"], operator.accounts) == ("3", ["me"])
+
+
+def test_ranks_of_processes_go_further_than_those_of_pods(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = {**STACKS, "stacks": [{**STACKS["stacks"][0], "ranks": "9999-10001"}]}
+    shown, _ = called(monkeypatch, answer, "stacks", "mnist", "-r", "10000", "-o", "json")
+    assert shown.exit_code == 0, shown.output
+    assert [it["ranks"] for it in json.loads(shown.stdout)["stacks"]] == ["10000"]
+    assert CliRunner().invoke(app, ["logs", "mnist", "-r", "10000"]).exit_code == 2
+
+
+@pytest.mark.parametrize("text", ["65536", "0-65536", "0-99999999999"])
+def test_a_set_that_is_too_large_is_none(text: str) -> None:
+    shown = CliRunner().invoke(app, ["stacks", "mnist", "-r", text])
+    assert (shown.exit_code, "is no set of ranks" in shown.stderr) == (2, True)
 
 
 def test_what_is_too_much_to_tell_is_counted() -> None:

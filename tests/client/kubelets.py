@@ -14,10 +14,16 @@ from trainingjobs.client.aio import AsyncTrainingJobClient
 
 PROTOCOL = "v4.channel.k8s.io"
 HOST = "127.0.0.1"
+DEFINITION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/trainingjobs.trainingjob.dev"
 
 
 def a_replica(
-    number: int, *, leads: bool = True, serves: str = "", port: str = "rollcall"
+    number: int,
+    *,
+    leads: bool = True,
+    serves: str = "",
+    port: str = "rollcall",
+    namespace: str = "trainingjob-system",
 ) -> dict[str, Any]:
     """A pod of the operator."""
     leader = {"trainingjob.dev/leader": "true"} if leads else {}
@@ -27,7 +33,7 @@ def a_replica(
         "ports": [{"name": port, "containerPort": number}],
     }
     return {
-        "metadata": {"namespace": "trainingjob-system", "name": "op-1", "labels": leader},
+        "metadata": {"namespace": namespace, "name": "op-1", "labels": leader},
         "spec": {"serviceAccountName": "op", "containers": [{"name": "mesh"}, container]},
     }
 
@@ -43,6 +49,8 @@ class Cluster:
     asked: list[str] = field(default_factory=list)
     forwarding: asyncio.Event = field(default_factory=asyncio.Event)
     tokens: list[Any] = field(default_factory=list)
+    marked: str | None = None
+    """The namespace that Helm has written on the definition; None where it may not be read."""
 
     def app(self) -> web.Application:
         """It serves."""
@@ -50,6 +58,7 @@ class Cluster:
         at = "/api/v1/namespaces/{namespace}"
         app.router.add_get("/api/v1/pods", self._list)
         app.router.add_get(f"{at}/pods", self._list)
+        app.router.add_get(DEFINITION, self._definition)
         app.router.add_post(f"{at}/serviceaccounts/{{name}}/token", self._token)
         app.router.add_get(f"{at}/pods/{{pod}}/portforward", self._forward)
         return app
@@ -71,6 +80,12 @@ class Cluster:
         where = request.match_info.get("namespace")
         items = [pod for pod in self.pods if where in {None, pod["metadata"]["namespace"]}]
         return web.json_response({"items": items})
+
+    async def _definition(self, _: web.Request) -> web.Response:
+        if self.marked is None:
+            return web.json_response({"kind": "Status", "code": 403, "message": "no"}, status=403)
+        marks = {"meta.helm.sh/release-namespace": self.marked} if self.marked else {}
+        return web.json_response({"metadata": {"annotations": marks}})
 
     async def _token(self, request: web.Request) -> web.Response:
         self.tokens.append((dict(request.match_info), (await request.json())["spec"]))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from client.kubelets import HOST, Cluster, a_cluster, a_replica
+from client.kubelets import DEFINITION, HOST, Cluster, a_cluster, a_replica
 from handlers.pods import a_report, a_scene, a_token
 from trainingjobs.client import forward, live
 from trainingjobs.client.failures import (
@@ -59,7 +59,8 @@ async def test_an_account_of_ones_own(tmp_path: Path) -> None:
 
 
 LISTS = ("/pods",)
-ELSEWHERE = [{**a_replica(1), "metadata": {**a_replica(1)["metadata"], "namespace": "ops"}}]
+POSING = a_replica(1, namespace="mallory")
+"""A pod of anybody's, with all that the operator's leader is known by."""
 
 
 @pytest.mark.parametrize(
@@ -67,7 +68,10 @@ ELSEWHERE = [{**a_replica(1), "metadata": {**a_replica(1)["metadata"], "namespac
     [
         (Cluster([]), NotInstalledError, "install it first"),
         (Cluster([], forbidden=LISTS), RefusedError, "`list` on `pods`"),
-        (Cluster([], forbidden=("v1/pods",)), RefusedError, "$TRAININGJOB_OPERATOR_NAMESPACE"),
+        (Cluster([], forbidden=("v1/pods",)), NotInstalledError, "$TRAININGJOB_OPERATOR_NAMESPACE"),
+        (Cluster([POSING]), NotInstalledError, "labels are in mallory: name"),
+        (Cluster([POSING], marked=""), NotInstalledError, "$TRAININGJOB_OPERATOR_NAMESPACE"),
+        (Cluster([POSING], marked="ops"), NotInstalledError, "no operator runs in ops or"),
         (Cluster([a_replica(1, leads=False)]), UnreachableError, "leads now: try again"),
         (Cluster([a_replica(1, serves="a b")]), NotInstalledError, "does not serve lab"),
         (Cluster([a_replica(1, port="http")]), ClientError, "rollCall.enabled"),
@@ -85,9 +89,73 @@ async def test_what_is_in_the_way_is_told(
     assert words in str(told.value)
 
 
-async def test_an_operator_of_another_namespace_is_found(tmp_path: Path) -> None:
-    async with a_cluster(Cluster(ELSEWHERE), tmp_path) as client:
-        assert (await Operator(client.raw, "lab").target()).namespace == "ops"
+async def test_a_pod_that_poses_as_the_operator_gets_no_token(tmp_path: Path) -> None:
+    cluster = Cluster([POSING])
+    async with a_cluster(cluster, tmp_path) as client:
+        operator = Operator(client.raw, "lab")
+        with pytest.raises(NotInstalledError):
+            await operator.token()
+        cluster.pods.append(a_replica(2))
+        assert (await operator.target()).namespace == "trainingjob-system"
+        await operator.token()
+    assert [whose["namespace"] for whose, _ in cluster.tokens] == ["trainingjob-system"]
+
+
+@pytest.mark.parametrize("how", ["named", "marked"])
+async def test_an_operator_of_another_namespace_is_believed_by_who_may_say_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    if how == "named":
+        monkeypatch.setenv("TRAININGJOB_OPERATOR_NAMESPACE", "ops")
+    pods = [POSING, a_replica(2, namespace="ops")]
+    cluster = Cluster(pods, marked="ops" if how == "marked" else None)
+    said: list[str] = []
+    async with a_cluster(cluster, tmp_path) as client:
+        operator = Operator(client.raw, "lab", said.append)
+        for _ in range(3):
+            assert (await operator.target()).namespace == "ops"
+    assert said == ["The operator is pod op-1 in ops."]
+    # it is looked for once; who leads there, each time
+    assert cluster.asked.count("/api/v1/namespaces/ops/pods") == 3
+    assert cluster.asked.count(DEFINITION) == (how == "marked")
+    assert "/api/v1/pods" not in cluster.asked
+
+
+async def test_of_the_usual_place_nothing_is_said(tmp_path: Path) -> None:
+    said: list[str] = []
+    async with a_cluster(Cluster([a_replica(1)]), tmp_path) as client:
+        await Operator(client.raw, "lab", said.append).target()
+    assert said == []
+
+
+async def test_a_token_that_is_not_taken_is_made_anew_once(tmp_path: Path) -> None:
+    """A machine that has slept has an old one, and does not know it."""
+    async with a_scene() as scene:
+        scene.authority.may.add((ACCOUNT, "lab", "mnist"))
+        old, new = a_token(aud=[AUDIENCE]), a_token(aud=[AUDIENCE], iat=1)
+        cluster = Cluster([a_replica(port_of(scene.url))], token=old)
+        scene.authority.revoked.add(old)
+        async with a_cluster(cluster, tmp_path) as client, live.opened(client.raw, "lab") as way:
+            with pytest.raises(RefusedError, match="does not take the token"):
+                await way.whole("lab", "mnist")
+            assert len(cluster.tokens) == 2
+            cluster.token = new
+            assert (await way.whole("lab", "mnist"))["findings"] == []
+            await way.whole("lab", "mnist")
+    assert len(cluster.tokens) == 3
+
+
+async def test_a_token_ages_while_the_machine_sleeps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    day = 1_000_000.0
+    monkeypatch.setattr(live.time, "time", lambda: day)
+    cluster = Cluster([a_replica(1)])
+    async with a_cluster(cluster, tmp_path) as client, live.opened(client.raw, "lab") as way:
+        for after in (0, 479, 481, 482, -1):
+            day = 1_000_000.0 + after
+            await way._bearer()  # noqa: SLF001
+    assert len(cluster.tokens) == 3  # at first, when it is old, and when time went back
 
 
 @pytest.mark.parametrize(

@@ -44,8 +44,29 @@ def test_what_it_holds_is_bounded() -> None:
     known = Curves()
     known.note(1.0, [a_body(f"uid-{number}") for number in range(3 * curves.JOBS)])
     assert len(known) == curves.JOBS
-    assert known.told("uid-0")["rows"] == []
-    assert known.told(f"uid-{3 * curves.JOBS - 1}")["rows"] == [[1.0, 1.0, 2.5]]
+    assert known.told("uid-0")["rows"] == [[1.0, 1.0, 2.5]]
+    assert known.told(f"uid-{3 * curves.JOBS - 1}")["rows"] == []
+
+
+def test_one_job_too_many_takes_nobodys_curve() -> None:
+    known, names = Curves(), [f"uid-{number}" for number in range(curves.JOBS + 1)]
+    for point in range(20):
+        known.note(float(point), [a_body(name, point) for name in names])
+    lengths = [len(known.told(name)["rows"]) for name in names]
+    assert lengths == [20] * curves.JOBS + [0]
+
+
+def test_who_is_over_makes_room_and_who_is_gone_is_forgotten() -> None:
+    known, names = Curves(), [f"uid-{number}" for number in range(curves.JOBS)]
+    known.note(1.0, map(a_body, names))
+    over = [a_body(name, completionTime="2026-03-01T12:00:00Z") for name in names[:2]]
+    there = [*over, *map(a_body, names[2:])]
+    known.note(2.0, there)
+    assert len(known.told(names[0])["rows"]) == 1  # as long as nobody needs the room
+    known.note(3.0, [a_body("new"), *there])
+    assert [len(known.told(it)["rows"]) for it in (names[0], names[1], "new")] == [0, 1, 1]
+    known.note(4.0, [a_body("new")])
+    assert len(known) == 1
 
 
 def test_what_is_over_or_tells_nothing_is_left() -> None:

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import time
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -10,7 +12,10 @@ import pytest
 
 from builders import UID, a_body
 from handlers.pods import Scene, a_report, a_scene, a_token
+from trainingjobs.cluster.curves import Curves
+from trainingjobs.cluster.gate import BusyError
 from trainingjobs.handlers.page import board, files, onejob, reader, streams
+from trainingjobs.handlers.page.wire import Wire
 
 JOBS = "/api/v1/trainingjobs/stream"
 JOB = "/api/v1/namespaces/lab/trainingjobs/{}/stream"
@@ -233,3 +238,146 @@ async def test_the_board_holds_so_many_and_no_more(
         put(scene, f"job-{number}")
     async with opened(scene, JOBS, "root") as events:
         assert len((await events.until("jobs"))["rows"]) == 10
+
+
+async def test_who_may_see_one_namespace_of_many_sees_it(scene: Scene) -> None:
+    for number in range(71):
+        put(scene, "other", f"a-{number:02}", phase="Running")
+    async with opened(scene, JOBS, "jo") as events:
+        assert (await events.until("jobs"))["namespaces"] == ["lab"]
+
+
+async def test_a_reader_costs_so_many_questions_and_no_more(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(board, "MOST_ASKED", 5)
+    monkeypatch.setattr(reader, "_AGAIN", 0.1)
+    monkeypatch.setattr("trainingjobs.handlers.standings._SECONDS", 0.1)
+    for number in range(9):
+        put(scene, "other", f"away-{number}")
+    scene.authority.may.add(("jo", "away-2", None))
+    async with opened(scene, JOBS, "jo") as events:
+        assert (await events.until("jobs"))["namespaces"] == ["away-2"]
+        await asyncio.sleep(0.5)
+    calls = [it for kind, it in scene.authority.calls if kind == "subjectaccessreviews"]
+    asked = Counter(it["resourceAttributes"]["namespace"] for it in calls)
+    assert asked.keys() == {"", *(f"away-{number}" for number in range(5))}
+    # a yes is asked about again and again, a no is remembered
+    assert asked["away-2"] > 1
+    assert {asked[f"away-{number}"] for number in (0, 1, 3, 4)} == {1}
+
+
+LONG = "\U0001f984" * 300
+
+
+async def test_a_ranks_row_is_short_whatever_it_says(scene: Scene) -> None:
+    frames = [{"file": LONG, "line": 7, "function": "f", "user": True}]
+    await scene.report(a_report(rank=0, stage="stepping", waitsIn=LONG[:128], frames=frames))
+    async with opened(scene, JOB.format("mnist"), "jo") as events:
+        row = dict(zip(onejob.COLUMNS, (await events.until("ranks"))["rows"][0], strict=True))
+    assert (len(row["line"]), len(row["waits_in"])) == (120, 120)
+    assert len(streams.compact(list(row.values()))) < 1_200
+
+
+def test_half_a_character_is_no_error() -> None:
+    assert json.loads(streams.compact({"a": "\ud83e", "b": "\U0001f984"})) == {
+        "a": "?",
+        "b": "\U0001f984",
+    }
+
+
+def pictures_of(scene: Scene) -> onejob.Pictures:
+    sources = scene.service._sources()  # noqa: SLF001
+    return onejob.Pictures(sources, Curves(), time.monotonic)
+
+
+class Anybody:
+    """A reader who may see all."""
+
+    async def is_due(self) -> bool:
+        """Nothing is asked."""
+        return False
+
+
+async def test_a_picture_goes_with_its_last_reader(scene: Scene) -> None:
+    known = pictures_of(scene)
+    feeds = [onejob.Feed(known, Anybody(), ("lab", "mnist")) for _ in range(2)]  # type: ignore[arg-type]
+    for feed in feeds:
+        assert b"event: ranks" in await feed.news()
+    assert len(known) == 1
+    feeds[0].close()
+    assert len(known) == 1
+    feeds[1].close()
+    assert len(known) == 0
+
+
+async def test_pictures_are_weighed(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("mnist", "other"):
+        put(scene, name, phase="Running", attempt=1)
+    await scene.report(a_report(stage="joining"))
+    known = pictures_of(scene)
+    one = onejob.Feed(known, Anybody(), ("lab", "mnist"))  # type: ignore[arg-type]
+    await one.news()
+    (weight,) = [it.ranks.weight for it in known._known.values()]  # noqa: SLF001
+    assert 3 * 30 < weight < 3 * 200
+    monkeypatch.setattr(onejob, "_MOST_BYTES", weight - 1)
+    two = onejob.Feed(known, Anybody(), ("lab", "other"))  # type: ignore[arg-type]
+    with pytest.raises(BusyError):
+        await two.news()
+    assert len(known) == 1
+    one.close()
+    assert b"event: ranks" in await two.news()
+
+
+async def test_a_stream_that_ends_lets_its_picture_go(scene: Scene) -> None:
+    made: list[onejob.Feed] = []
+
+    class Kept(onejob.Feed):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            made.append(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(onejob, "Feed", Kept)
+        async with opened(scene, JOB.format("mnist"), "jo") as events:
+            await events.until("ranks")
+            assert len(made[0]._pictures) == 1  # noqa: SLF001
+    for _ in range(100):
+        if not len(made[0]._pictures):  # noqa: SLF001
+            return
+        await asyncio.sleep(0.05)
+    pytest.fail("nobody looks at it, and it is still there")
+
+
+def test_what_is_on_the_way_is_bounded() -> None:
+    way = Wire(1_000_000)
+    with way.room("jo", 200_000), way.room("jo", 50_000):
+        with pytest.raises(BusyError), way.room("jo", 70_000):
+            pass  # a quarter is one user's
+        with way.room("root", 700_000), pytest.raises(BusyError), way.room("ann", 100_000):
+            pass  # and all is all
+        with way.room("ann", 60_000):
+            assert len(way) == 310_000  # what has changed may always be told
+    assert len(way) == 0
+    with way.room("jo", 5_000_000):
+        assert len(way) == 5_000_000  # who is alone is told the largest as well
+
+
+async def test_who_does_not_read_takes_so_much_and_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def large(_: board.Feed) -> bytes:
+        return streams.raw_event("jobs", b"0" * 20_000_000)
+
+    monkeypatch.setattr(board.Feed, "news", large)
+    bounds = streams.Bounds(patience=1.0, on_the_way=30_000_000)
+    async with a_scene(api_tokens=True, bounds=bounds) as scene:
+        scene.authority.users |= {it: a_user(it) for it in ("jo", "root")}
+        async with opened(scene, JOBS, "root") as slow:
+            assert slow.status == 200
+            async with opened(scene, JOBS, "jo") as other:
+                assert other.status == 503
+            for _ in range(50):
+                async with opened(scene, JOBS, "jo") as other:
+                    if other.status == 200:
+                        return
+                await asyncio.sleep(0.1)
+    pytest.fail("who does not read is still waited for")

@@ -59,6 +59,11 @@ def told() -> Iterator[None]:
         raise translated(error) from error
 
 
+def code_of(error: httpx2.HTTPError) -> int:
+    """The code of an answer that is an error; 0 where there was no answer."""
+    return error.response.status_code if isinstance(error, httpx2.HTTPStatusError) else 0
+
+
 def translated(error: Exception) -> ClientError:
     """The error in words for people."""
     match error:

@@ -1,7 +1,6 @@
 """The operator's replica that leads: where it is, and a token that opens its HTTP service."""
 
-import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import httpx2
@@ -11,18 +10,17 @@ from trainingjobs.client.failures import (
     NotInstalledError,
     RefusedError,
     UnreachableError,
+    code_of,
     translated,
 )
+from trainingjobs.client.home import USUAL, Home
 from trainingjobs.client.job import Manifest
 from trainingjobs.client.raw import Raw
 from trainingjobs.client.tunnel import Target
 from trainingjobs.model import labels
 
-HOME = "trainingjob-system"
-PLACE = "TRAININGJOB_OPERATOR_NAMESPACE"
 PORT = "rollcall"
 """The name of the container's port for reports, and for all that people may ask."""
-_SELECTOR = f"{labels.APP_PART_OF}={labels.COMPONENT_NAME},{labels.APP_COMPONENT}=operator"
 _SECONDS = 600
 """How long a token lasts, where nobody says: the shortest that the API server makes."""
 
@@ -39,14 +37,19 @@ class Leader:
 class Operator:
     """The operator that serves a namespace."""
 
-    def __init__(self, raw: Raw, namespace: str) -> None:
+    def __init__(
+        self, raw: Raw, namespace: str, say: Callable[[str], None] = lambda _: None
+    ) -> None:
         """Look nowhere yet.
 
         Args:
             raw: the way to the API server.
             namespace: of the jobs.
+            say: told which pod is asked, once, where that is in no usual place.
         """
         self._raw, self._namespace = raw, namespace
+        self._home = Home(raw)
+        self._say: Callable[[str], None] | None = say
 
     async def target(self) -> Target:
         """Where its HTTP service is."""
@@ -58,7 +61,7 @@ class Operator:
         Raises:
             ClientError: when there is none, or one may not look.
         """
-        pods = await self._pods()
+        pods = await self._home.pods()
         where = pods[0]["metadata"]["namespace"]
         serving = [pod for pod in pods if _serves(pod, self._namespace)]
         if not serving:
@@ -68,7 +71,11 @@ class Operator:
         if not leading:
             words = f"no replica of the operator in {where} leads now: try again in some seconds"
             raise UnreachableError(f"{words}, or see `kubectl -n {where} get pods`")
-        return _leader(leading[0])
+        found = _leader(leading[0])
+        if self._say is not None and where != USUAL:
+            self._say(f"The operator is pod {found.target.pod} in {where}.")
+            self._say = None
+        return found
 
     async def token(self, account: str = "", seconds: int = _SECONDS) -> str:
         """A token that opens the operator's HTTP service, and nothing else.
@@ -88,38 +95,10 @@ class Operator:
         try:
             answer = await self._raw.post(path, body)
         except httpx2.HTTPError as error:
-            if _code(error) == httpx2.codes.FORBIDDEN:
+            if code_of(error) == httpx2.codes.FORBIDDEN:
                 raise _no_token(namespace or self._namespace, name) from error
             raise translated(error) from error
         return str(answer["status"]["token"])
-
-    async def _pods(self) -> Sequence[Manifest]:
-        """The operator's pods: at least one."""
-        named = os.environ.get(PLACE, "")
-        home = named or HOME
-        found = await self._listed(f"api/v1/namespaces/{home}/pods", home)
-        if not found and not named:
-            found = await self._listed("api/v1/pods", "all namespaces")
-        if not found:
-            words = f"no operator runs in {named or 'this cluster'}"
-            raise NotInstalledError(f"{words}: install it first (helm), or see ${PLACE}")
-        return found
-
-    async def _listed(self, path: str, where: str) -> Sequence[Manifest]:
-        try:
-            found = await self._raw.get(path, labelSelector=_SELECTOR)
-        except httpx2.HTTPError as error:
-            if _code(error) != httpx2.codes.FORBIDDEN:
-                raise translated(error) from error
-            words = f"you may not look for the operator's pods in {where}"
-            advice = f"ask for `list` on `pods` there, or say where it is with ${PLACE}"
-            raise RefusedError(f"{words}: {advice}") from error
-        items: Sequence[Manifest] = found.get("items") or []
-        return items
-
-
-def _code(error: httpx2.HTTPError) -> int:
-    return error.response.status_code if isinstance(error, httpx2.HTTPStatusError) else 0
 
 
 def _no_token(namespace: str, name: str) -> ClientError:

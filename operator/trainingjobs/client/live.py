@@ -6,7 +6,8 @@ nothing else.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import httpx2
@@ -26,7 +27,7 @@ from trainingjobs.client.raw import Raw
 _PAUSES = (0.5, 1.0, 2.0)
 _SECONDS = 10.0
 _TOKEN_SECONDS = 480.0
-"""A token is used for so long, and lasts longer."""
+"""A token is used for so long, and lasts longer: by the time of day, as a machine may sleep."""
 
 
 class Live:
@@ -35,7 +36,7 @@ class Live:
     def __init__(self, operator: Operator, way: Forward, account: str) -> None:
         self._operator, self._way, self._account = operator, way, account
         self._http = httpx2.AsyncClient(trust_env=False, timeout=_SECONDS)
-        self._token, self._until = "", 0.0
+        self._token, self._made = "", float("-inf")
 
     async def close(self) -> None:
         """Ask no more."""
@@ -68,6 +69,14 @@ class Live:
         return self._told(await self._answer(url), namespace)
 
     async def _answer(self, url: str) -> httpx2.Response:
+        """What the operator answers; a token that it does not take may be an old one."""
+        answer = await self._once(url)
+        if answer.status_code != httpx2.codes.UNAUTHORIZED:
+            return answer
+        self._made = float("-inf")
+        return await self._once(url)
+
+    async def _once(self, url: str) -> httpx2.Response:
         bearer = {"Authorization": f"Bearer {await self._bearer()}"}
         self._way.wrong = None
         try:
@@ -79,10 +88,10 @@ class Live:
             raise UnreachableError(f"{words}: try again, or see its logs") from error
 
     async def _bearer(self) -> str:
-        now = asyncio.get_running_loop().time()
-        if now >= self._until:
+        now = time.time()
+        if not 0 <= now - self._made < _TOKEN_SECONDS:
             self._token = await self._operator.token(self._account)
-            self._until = now + _TOKEN_SECONDS
+            self._made = now
         return self._token
 
     def _told(self, answer: httpx2.Response, namespace: str) -> Manifest:
@@ -108,15 +117,18 @@ class Live:
 
 
 @asynccontextmanager
-async def opened(raw: Raw, namespace: str, account: str = "") -> AsyncIterator[Live]:
+async def opened(
+    raw: Raw, namespace: str, account: str = "", say: Callable[[str], None] = lambda _: None
+) -> AsyncIterator[Live]:
     """The way to the operator that serves a namespace, for several questions.
 
     Args:
         raw: the way to the API server.
         namespace: of the jobs.
         account: whose rights count, as `NAME` or `NAMESPACE/NAME`; else the operator's own.
+        say: told which pod is asked, where that is in no usual place.
     """
-    operator = Operator(raw, namespace)
+    operator = Operator(raw, namespace, say)
     async with forward.listening(raw, operator.target) as way:
         live = Live(operator, way, account)
         try:

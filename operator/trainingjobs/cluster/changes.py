@@ -30,6 +30,8 @@ class Changes(Generic[Key]):
     """Values by key, each with the number of its last change."""
 
     number: int = 0
+    weight: int = 0
+    """Bytes of all values."""
     _values: dict[Key, tuple[int, bytes]] = field(default_factory=dict)
     _gone: dict[Key, int] = field(default_factory=dict)
     _floor: int = 0
@@ -43,14 +45,17 @@ class Changes(Generic[Key]):
         if known is not None and known[1] == value:
             return
         self.number += 1
+        self.weight += len(value) - (len(known[1]) if known else 0)
         self._values[key] = self.number, value
         self._gone.pop(key, None)
 
     def drop(self, key: Key) -> None:
         """Take in that it is gone."""
-        if self._values.pop(key, None) is None:
+        known = self._values.pop(key, None)
+        if known is None:
             return
         self.number += 1
+        self.weight -= len(known[1])
         self._gone[key] = self.number
         while len(self._gone) > _GONE:
             self._floor = self._gone.pop(next(iter(self._gone)))

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from trainingjobs.cluster.memo import Bounded
-
 POINTS = 240
 METRICS = 4
 JOBS = 512
@@ -73,28 +71,47 @@ class Curve:
 
 
 class Curves:
-    """Those of all jobs that train, by uid: the ones that moved last."""
+    """Those of the jobs that train, by uid: who has one keeps it.
+
+    Where there is no room, a job that begins gets none: one in the place of another would leave
+    all of them with a single point.
+    """
 
     def __init__(self) -> None:
-        self._known: Bounded[str, Curve] = Bounded(JOBS)
+        self._known: dict[str, Curve] = {}
 
     def __len__(self) -> int:
         return len(self._known)
 
     def note(self, time: float, jobs: Iterable[Mapping[str, Any]]) -> None:
-        """Look at all jobs once; those that do not train are left as they are."""
-        for body in jobs:
-            status = body.get("status") or {}
-            training = status.get("training")
-            if training and not status.get("completionTime"):
-                self._of(body["metadata"]["uid"]).note(time, training)
+        """Look at all jobs once; those that do not train are left while there is room."""
+        seen = {body["metadata"]["uid"]: _moving(body) for body in jobs}
+        self._known = {uid: curve for uid, curve in self._known.items() if uid in seen}
+        idle = iter([uid for uid in self._known if not seen[uid]])
+        for uid, training in seen.items():
+            curve = self._of(uid, idle) if training else None
+            if training and curve is not None:
+                curve.note(time, training)
 
     def told(self, uid: str) -> dict[str, Any]:
         """One job's, for JSON; empty where nothing was seen of it."""
         return (self._known.get(uid) or Curve()).told()
 
-    def _of(self, uid: str) -> Curve:
-        return self._known.get(uid) or self._known.put(uid, Curve())
+    def _of(self, uid: str, idle: Iterator[str]) -> Curve | None:
+        """Its curve; None where there is no room for one."""
+        if uid not in self._known and len(self._known) >= JOBS:
+            over = next(idle, None)
+            if over is None:
+                return None
+            del self._known[over]
+        return self._known.setdefault(uid, Curve())
+
+
+def _moving(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """What a job that is not over tells of its training."""
+    status = body.get("status") or {}
+    found: Mapping[str, Any] | None = status.get("training")
+    return None if status.get("completionTime") else found
 
 
 def _number(value: Any) -> float:

@@ -96,12 +96,15 @@ class Rights:
 
         return await self._rights.get((digest(token), key), ask)
 
-    async def may_list(self, user: User, token: str, namespace: str, address: str) -> bool:
+    async def may_list(
+        self, user: User, token: str, namespace: str, address: str, believed: float | None = None
+    ) -> bool:
         """True when this user may list the jobs of a namespace; of all, where it is ""."""
 
         async def ask() -> tuple[bool, float]:
             async with self._gate.turn(address):
-                return await self._reviews.may_list(user, namespace), _SECONDS
+                may = await self._reviews.may_list(user, namespace)
+            return may, _SECONDS if may or believed is None else believed
 
         # no job has an empty name
         return await self._rights.get((digest(token), (namespace, "")), ask)

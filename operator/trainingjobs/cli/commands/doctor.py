@@ -1,6 +1,7 @@
 """`doctor`: would a job run here? Looks at what it needs, and changes nothing."""
 
 import asyncio
+import os
 import sys
 from dataclasses import dataclass
 
@@ -9,7 +10,8 @@ import httpx2
 
 from trainingjobs.cli import options, screen
 from trainingjobs.cli.views import health, paint, quantities
-from trainingjobs.client.failures import translated
+from trainingjobs.client.failures import code_of, translated
+from trainingjobs.client.home import PLACE, USUAL
 from trainingjobs.client.job import Manifest
 from trainingjobs.client.raw import Raw
 from trainingjobs.model import labels
@@ -25,9 +27,20 @@ _RIGHTS = {
     "retry scripts (get ConfigMaps)": ("get", "", "configmaps", ""),
     "retry scripts (patch ConfigMaps)": ("patch", "", "configmaps", ""),
 }
+_LIVE = {
+    "list pods": ("list", "", "pods", ""),
+    "create pods/portforward": ("create", "", "pods", "portforward"),
+    "create serviceaccounts/token": ("create", "", "serviceaccounts", "token"),
+}
+"""In the operator's namespace, for what only its leader knows."""
 _REVIEW = "apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _OPERATOR = "app.kubernetes.io/part-of=trainingjob-operator,app.kubernetes.io/component=operator"
-_SIGNS = {"ok": ("ok", "green"), "bad": ("BAD", "red"), "unknown": ("??", "yellow")}
+_SIGNS = {
+    "ok": ("ok", "green"),
+    "bad": ("BAD", "red"),
+    "unknown": ("??", "yellow"),
+    "hint": ("--", "yellow"),
+}
 
 
 _LIVING = "status.phase!=Succeeded,status.phase!=Failed"
@@ -101,8 +114,12 @@ async def _facts(raw: Raw, namespace: str) -> health.Facts:
         asked.items("room", "api/v1/pods", fieldSelector=_LIVING),
         asyncio.gather(*(asked.right(namespace, *right) for right in _RIGHTS.values())),
     )
+    lives = os.environ.get(PLACE) or _home_of(operators or [])
+    live = await asyncio.gather(*(asked.right(lives, *right) for right in _LIVE.values()))
     return health.Facts(
         version=version,
+        home=lives,
+        live=dict(zip(_LIVE, live, strict=True)),
         unseen=unseen,
         served=served,
         operators=operators,
@@ -111,6 +128,12 @@ async def _facts(raw: Raw, namespace: str) -> health.Facts:
         nodes=nodes,
         pods=pods,
     )
+
+
+def _home_of(operators: list[Manifest]) -> str:
+    """Where the operator is: the usual place, unless it is seen to be elsewhere alone."""
+    found = {str(it["metadata"]["namespace"]) for it in operators}
+    return found.pop() if len(found) == 1 else USUAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +149,7 @@ class _Asked:
         try:
             found = await self.raw.get(f"apis/{labels.API_VERSION}")
         except httpx2.HTTPError as error:
-            if _code(error) == httpx2.codes.NOT_FOUND:
+            if code_of(error) == httpx2.codes.NOT_FOUND:
                 return False
             self._note("resource", error)
             return None
@@ -159,12 +182,8 @@ class _Asked:
         return bool((answer.get("status") or {}).get("allowed"))
 
     def _note(self, about: str, error: httpx2.HTTPError) -> None:
-        if _code(error) != httpx2.codes.FORBIDDEN:
+        if code_of(error) != httpx2.codes.FORBIDDEN:
             self.unseen[about] = str(translated(error))
-
-
-def _code(error: httpx2.HTTPError) -> int:
-    return error.response.status_code if isinstance(error, httpx2.HTTPStatusError) else 0
 
 
 def _slim(item: Manifest) -> Manifest:

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from trainingjobs.cli import screen
 from trainingjobs.client import live
 from trainingjobs.client.aio import AsyncTrainingJobClient
 from trainingjobs.client.failures import ClientError, NotInstalledError, RefusedError
@@ -35,7 +36,8 @@ class Heard:
     async def once(self, job: Job) -> None:
         """Ask one time."""
         try:
-            async with live.opened(self._client.raw, job.namespace, self._account) as operator:
+            raw = self._client.raw
+            async with live.opened(raw, job.namespace, self._account, screen.note) as operator:
                 self.whole = await operator.whole(job.namespace, job.name)
                 self.wrong = ""
         except ClientError as error:

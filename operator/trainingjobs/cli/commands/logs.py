@@ -22,6 +22,10 @@ class Ranks(click.ParamType[frozenset[int]]):
 
     name = "ranks"
 
+    def __init__(self, most: int = MAX_INSTANCES) -> None:
+        """Take no number that is as large as `most`: a span of it would be a long list."""
+        self._most = most
+
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> frozenset[int]:
@@ -30,7 +34,7 @@ class Ranks(click.ParamType[frozenset[int]]):
         found: frozenset[int] = frozenset()
         with suppress(ValueError):
             numbers = [int(part) for span in text.split(",") for part in span.split("-")]
-            found = ranks.expand(text) if max(numbers) < MAX_INSTANCES else found
+            found = ranks.expand(text) if max(numbers) < self._most else found
         if not found:
             self.fail(f"{text!r} is no set of ranks: write 0,2-3", param, ctx)
         return found

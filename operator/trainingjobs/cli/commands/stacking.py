@@ -10,11 +10,15 @@ from trainingjobs.cli.views import stacks
 from trainingjobs.client import live
 from trainingjobs.client.failures import ClientError
 from trainingjobs.client.job import Manifest
+from trainingjobs.model.spec import MAX_RANKS
+
+_RANKS = Ranks(MAX_RANKS)
+"""Of processes, where those of `logs` are pods."""
 
 
 @click.command("stacks", cls=options.Command)
 @options.job
-@click.option("-r", "--rank", "only", type=Ranks(), metavar="RANKS", help="As 0,2-3: of these.")
+@click.option("-r", "--rank", "only", type=_RANKS, metavar="RANKS", help="As 0,2-3: of these.")
 @click.option("--full", is_flag=True, help="Every frame on a line of its own.")
 @options.account
 @options.output("json")
@@ -47,5 +51,5 @@ async def _asked(name: str, account: str) -> Manifest:
         if job.finished:
             advice = f"`{options.program()} describe {name}` shows why"
             raise ClientError(f"{name} is over ({job.phase}), no rank runs: {advice}")
-        async with live.opened(client.raw, job.namespace, account) as operator:
+        async with live.opened(client.raw, job.namespace, account, screen.note) as operator:
             return await operator.stacks(job.namespace, name)

@@ -12,7 +12,7 @@ from trainingjobs.cli.views.quantities import quantity
 from trainingjobs.client.job import Manifest
 from trainingjobs.model import labels
 
-Verdict = Literal["ok", "bad", "unknown"]
+Verdict = Literal["ok", "bad", "unknown", "hint"]
 _INSTALL = "helm install trainingjob-operator (see the operator's README)"
 _OPTIONS = {"cpu": "--cpus", "memory": "--memory"}
 _JOBS = f"count/{labels.PLURAL}.{labels.GROUP}"
@@ -41,6 +41,10 @@ class Facts:
     operators: Sequence[Manifest] | None = None
     rights: Mapping[str, bool | None] = field(default_factory=dict)
     """By what people do with them."""
+    home: str = ""
+    """The operator's namespace."""
+    live: Mapping[str, bool | None] = field(default_factory=dict)
+    """Rights there, which jobs do not need, and who looks at all of their ranks does."""
     quotas: Sequence[Manifest] | None = None
     nodes: Sequence[Manifest] | None = None
     pods: Sequence[Manifest] | None = None
@@ -62,6 +66,7 @@ def checks(facts: Facts, namespace: str, count: int, each: Mapping[str, str]) ->
         _resource(facts),
         _operator(facts, namespace),
         *(_right(what, found, namespace) for what, found in facts.rights.items()),
+        *_live(facts),
         _quota(facts, namespace, count, amounts),
         _room(facts, count, amounts),
     ]
@@ -114,6 +119,19 @@ def _right(what: str, found: bool | None, namespace: str) -> Check:  # noqa: FBT
     if found:
         return Check("rights", "ok", f"you may {what} in {namespace}")
     return Check("rights", "bad", f"you may not {what} in {namespace}", "ask who runs the cluster")
+
+
+def _live(facts: Facts) -> Iterator[Check]:
+    """Without these a job runs as well: a hint, in one line."""
+    missing = [what for what, found in facts.live.items() if found is False]
+    if missing:
+        words = f"stacks, top and ui need rights in {facts.home}: {', '.join(missing)}"
+        yield Check("live", "hint", words, "for the token --account helps, see docs/cli.md")
+    elif any(found is None for found in facts.live.values()):
+        words = f"whether you may look at the operator in {facts.home} could not be asked"
+        yield Check("live", "unknown", words)
+    elif facts.live:
+        yield Check("live", "ok", f"you may use stacks, top and ui: all rights in {facts.home}")
 
 
 def _quota(facts: Facts, namespace: str, count: int, each: Amounts) -> Check:

@@ -50,9 +50,15 @@ class Reader:
         self._asked = now if due else self._asked
         return due
 
-    async def may_list(self, user: User, namespace: str) -> bool:
-        """True where the jobs of a namespace may be listed; of all, where it is ""."""
-        return await self.rights.may_list(user, self.token, namespace, self.address)
+    async def may_list(self, user: User, namespace: str, believed: float | None = None) -> bool:
+        """True where the jobs of a namespace may be listed; of all, where it is "".
+
+        Args:
+            user: who asks.
+            namespace: which one.
+            believed: seconds for which a no holds, where that is for longer than a yes.
+        """
+        return await self.rights.may_list(user, self.token, namespace, self.address, believed)
 
     async def must_get(self, key: Key) -> None:
         """Ask whether this job may be read.

@@ -9,6 +9,7 @@ then the feed asks again whether its reader still may.
 import asyncio
 import json
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
@@ -17,10 +18,13 @@ from aiohttp import web
 from trainingjobs.cluster.errors import ApiError
 from trainingjobs.cluster.gate import BusyError, Crowd
 from trainingjobs.handlers.answers import Flow, RefusedError
+from trainingjobs.handlers.page.wire import Wire
 from trainingjobs.model import labels
 
 _BUSY = "the operator, or the API server, has no time to say whether you may see this: come again"
 _ENOUGH = "come again"
+_PIECE = 65_536
+"""Bytes that are handed over at a time: of no more is there a second copy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +40,8 @@ class Bounds:
     life: float = 900.0
     patience: float = 10.0
     """Who takes longer to read what was sent is gone."""
+    on_the_way: int = 32_000_000
+    """Bytes that all together may not have read yet."""
 
 
 class _Line(Protocol):
@@ -57,10 +63,20 @@ class Feed(Protocol):
         """
         ...
 
+    def close(self) -> None:
+        """Its reader has gone."""
+        ...
+
 
 def event(kind: str, value: Any) -> bytes:
     """One event; JSON has no line ends in it."""
-    return raw_event(kind, json.dumps(value, separators=(",", ":")).encode())
+    return raw_event(kind, compact(value))
+
+
+def compact(value: Any) -> bytes:
+    """JSON in as few bytes as that takes; half a character, which nobody can write, is a mark."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return text.encode(errors="replace")
 
 
 def raw_event(kind: str, data: bytes) -> bytes:
@@ -75,6 +91,7 @@ class Streams:
         self.bounds = bounds
         self.clock = clock
         self.crowd = Crowd(bounds.streams, bounds.of_one_user)
+        self.wire = Wire(bounds.on_the_way)
 
     def open(self, user: str, feed: Feed) -> "Stream":
         """An answer that tells what the feed tells."""
@@ -87,6 +104,8 @@ class Stream(Flow):
     def __init__(self, streams: Streams, user: str, feed: Feed) -> None:
         super().__init__()
         self._streams, self._user, self._feed = streams, user, feed
+        self._next = b""
+        """What is told next; nothing else holds it, so that it goes once it is sent."""
         self.headers["Server"] = labels.COMPONENT_NAME
         self.headers["Cache-Control"] = "no-store"
         self.headers["X-Content-Type-Options"] = "nosniff"
@@ -98,34 +117,40 @@ class Stream(Flow):
         """Send what is new, until one side has had enough.
 
         Raises:
-            BusyError: when there are too many.
+            BusyError: when there are too many, or too much is on the way to them.
         """
-        with self._streams.crowd.room(self._user):
+        with self._streams.crowd.room(self._user), closing(self._feed):
             async with asyncio.timeout(self._streams.bounds.patience):
-                first = await self._feed.news()
-            await self.prepare(request)
+                self._next = await self._feed.news()
+            with self._streams.wire.room(self._user, len(self._next)):
+                await self.prepare(request)
             cast("_Line", request.protocol).stay()
             try:
-                await self._last(await self._pump(first))
+                await self._last(await self._told())
             except (ConnectionError, TimeoutError):
                 if request.transport is not None:
                     request.transport.abort()
 
-    async def _pump(self, news: bytes) -> str:
-        """Send until the end; why it has come."""
+    async def _told(self) -> str:
+        """Tell, until it has ended; why it has."""
+        try:
+            return await self._pump()
+        except RefusedError as refusal:
+            return refusal.words
+        except (BusyError, ApiError):
+            return _BUSY
+
+    async def _pump(self) -> str:
         clock, bounds = self._streams.clock, self._streams.bounds
         until, heard = clock() + bounds.life, clock()
         while clock() < until:
-            if news or clock() - heard >= bounds.beat:
-                await self._send(news or b": \n\n")
+            if self._next or clock() - heard >= bounds.beat:
+                with self._streams.wire.room(self._user, len(self._next)):
+                    await self._send(self._next or b": \n\n")
                 heard = clock()
+            self._next = b""
             await asyncio.sleep(bounds.tick)
-            try:
-                news = await self._feed.news()
-            except RefusedError as refusal:
-                return refusal.words
-            except (BusyError, ApiError):
-                return _BUSY
+            self._next = await self._feed.news()
         return _ENOUGH
 
     async def _last(self, words: str) -> None:
@@ -135,4 +160,5 @@ class Stream(Flow):
 
     async def _send(self, data: bytes) -> None:
         async with asyncio.timeout(self._streams.bounds.patience):
-            await self.write(data)
+            for at in range(0, len(data), _PIECE):
+                await self.write(data[at : at + _PIECE])

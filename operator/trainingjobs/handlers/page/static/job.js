@@ -20,7 +20,7 @@ export class JobView {
     this.before = h("section", { "aria-labelledby": "before" });
     this.conditions = h("section", { "aria-labelledby": "conditions" });
     this.curves = new Curves();
-    this.ranks = new Ranks((rank) => this.#logs(rank));
+    this.ranks = new Ranks((rank, instance) => this.#logs(rank, instance));
     put(root, h("nav", { "aria-label": "Back" }, h("a", { href: "#/" }, "\u25C2 all jobs")),
       h("h1", {}, h("span", { class: "faint" }, `${namespace}/`), name), this.note, this.state, this.facts,
       this.#command("describe the job", "kubectl", "tj", "describe", name, "-n", namespace),
@@ -91,8 +91,9 @@ export class JobView {
       this.#command("why the job is as it is", "kubectl", "tj", "why", this.name, "-n", this.namespace)];
   }
 
-  #logs(rank) {
-    return this.#command(`the logs of rank ${rank}`, "kubectl", "tj", "logs", "-f", this.name, "-n", this.namespace, "--rank", String(rank));
+  /** Of its pod: what `logs` calls a rank is an instance, which may run several processes. */
+  #logs(rank, instance) {
+    return this.#command(`the logs of rank ${rank}`, "kubectl", "tj", "logs", "-f", this.name, "-n", this.namespace, "--rank", String(instance));
   }
 
   #command(what, ...given) {

@@ -3,7 +3,7 @@ import { h, put, putIfNew, say } from "./dom.js";
 import { age, number } from "./format.js";
 import { Pager } from "./pager.js";
 
-const RANK = 0, POD = 2, NODE = 3, STAGE = 4, SINCE = 5, STEP = 6, RATE = 7, LINE = 8, WAITS = 9, SILENT = 10;
+const RANK = 0, INSTANCE = 1, POD = 2, NODE = 3, STAGE = 4, SINCE = 5, STEP = 6, RATE = 7, LINE = 8, WAITS = 9, SILENT = 10;
 const CELLS = 1000, ROWS = 50;
 const STAGES = {
   spawned: ["p", "early"], joining: ["j", "warn"], joined: ["n", "early"], sharded: ["d", "early"],
@@ -98,7 +98,7 @@ export class Ranks {
     const [, , word] = this.#state(row);
     return [h("p", {}, h("strong", {}, `rank ${row[RANK]}`), ` (${row[POD]}${row[NODE] ? ` on ${row[NODE]}` : ""}): ${word}`,
       row[SINCE] ? ` for ${age(row[SINCE])}` : "", `, step ${row[STEP]}`, row[RATE] ? `, ${number(row[RATE])} steps/s` : "",
-      row[LINE] ? [" at ", h("code", {}, row[LINE])] : "", row[WAITS] ? ` in ${row[WAITS]}` : ""), this.#logs(row[RANK])];
+      row[LINE] ? [" at ", h("code", {}, row[LINE])] : "", row[WAITS] ? ` in ${row[WAITS]}` : ""), this.#logs(row[RANK], row[INSTANCE])];
   }
 
   #drawTable(all) {
