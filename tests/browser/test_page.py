@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -290,6 +291,29 @@ async def test_keys_are_enough(tab: Tab) -> None:
     await playwright.expect(tab.page.locator(".detail code").last).to_have_text(
         "kubectl tj logs -f bert -n lab --rank 3"
     )
+
+
+async def test_the_logs_of_a_rank_are_those_of_its_pod(tab: Tab) -> None:
+    """A rank of `logs` is an instance: with two processes in each, rank 5 speaks in pod 2."""
+    tab.world.pods("pair", 4)
+    tab.world.job("pair", ranks=4, spec={"processesPerInstance": 2}, phase="Running")
+    for rank in range(8):
+        tab.world.says("pair", rank, 8, processes=2, stage="stepping", steps=7, rate=1)
+    await tab.open("/job/lab/pair")
+    await tab.sees("8 stepping")
+    await tab.page.locator(".grid .cell").nth(5).click()
+    await playwright.expect(tab.page.locator(".detail")).to_contain_text("rank 5 (pair-worker-1")
+    await playwright.expect(tab.page.locator(".detail code").last).to_have_text(
+        "kubectl tj logs -f pair -n lab --rank 2"
+    )
+
+
+async def test_a_namespace_that_is_asked_for_is_shown_alone(tab: Tab) -> None:
+    stories.running(tab.world)
+    tab.world.job("vit", namespace="team-b", phase="Running")
+    await tab.open(quote("/?namespace=lab", safe=""))
+    await tab.sees("Jobs in lab")
+    await tab.sees("1 jobs")
 
 
 async def test_a_command_is_copied(tab: Tab) -> None:

@@ -33,10 +33,18 @@ class World:
         """Where the page is."""
         return self.scene.url
 
-    def job(self, name: str, *, namespace: str = "lab", ranks: int = 4, **status: Any) -> str:
+    def job(
+        self,
+        name: str,
+        *,
+        namespace: str = "lab",
+        ranks: int = 4,
+        spec: dict[str, Any] | None = None,
+        **status: Any,
+    ) -> str:
         """Put a job there, or change it; its uid."""
         self._version += 1
-        body = a_body(ranks, name=name)
+        body = a_body(ranks, name=name, **(spec or {}))
         uid = f"uid-{namespace}-{name}"
         body["metadata"] |= {
             "uid": uid,
@@ -68,11 +76,17 @@ class World:
             )
             self.scene.store.put({**raw, "kind": "Pod"})
 
-    def says(self, name: str, rank: int, size: int, **said: Any) -> None:
+    def says(self, name: str, rank: int, size: int, processes: int = 1, **said: Any) -> None:
         """Let a rank report."""
         told = {"version": 1, "process": f"p-{rank}", "rank": rank, "worldSize": size, **said}
+        pod = rank // processes
         caller = a_caller(
-            rank, key=("lab", name), job_uid=f"uid-lab-{name}", pod_uid=f"{name}-{rank}", size=size
+            pod,
+            key=("lab", name),
+            job_uid=f"uid-lab-{name}",
+            pod_uid=f"{name}-{pod}",
+            size=size // processes,
+            processes=processes,
         )
         self.scene.rolls.take(caller, Report.model_validate(told), 400)
 
