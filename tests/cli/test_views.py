@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from builders import NOW, at
-from cli.given import FAILED, a_pod, a_seen_job, an_event
+from cli.given import FAILED, FAILURE, a_pod, a_seen_job, an_event
 from trainingjobs.cli.views import description, listing, pods, text, why
 
 PROGRAM = "kubectl tj"
@@ -128,8 +128,8 @@ def test_events_that_say_the_same_are_one_row() -> None:
     ]
 
 
-PENDING = {"phase": "Pending", "message": "0/1 nodes are available: insufficient memory"}
-STALLED = {
+PENDING: Any = {"phase": "Pending", "message": "0/1 nodes are available: insufficient memory"}
+STALLED: Any = {
     "phase": "Running",
     "ready": "3/3",
     "message": "rank 1 stands at train.py:7",
@@ -142,6 +142,23 @@ STALLED = {
         }
     ],
     "findings": [{"type": "Stalled", "message": "rank 1 stands at train.py:7"}],
+}
+BUSY = "no step since 11:50Z, but rank 0 works: it stands at train.py:40"
+
+
+def conditions(**said: tuple[str, str, str]) -> list[dict[str, str]]:
+    """By type: status, reason, message."""
+    names = ("status", "reason", "message")
+    return [{"type": name, **dict(zip(names, told, strict=True))} for name, told in said.items()]
+
+
+DOUBTFUL = {
+    "phase": "Running",
+    "ready": "3/3",
+    "conditions": conditions(
+        Running=("True", "AllInstancesRunning", "3/3 instances run"),
+        Stalled=("False", "RankBusy", BUSY),
+    ),
 }
 
 
@@ -187,6 +204,72 @@ def test_why(job: Any, words: list[str]) -> None:
 
 def test_a_stall_is_told_once() -> None:
     assert why.paragraph(a_seen_job(status=STALLED), [], NOW, PROGRAM).count("train.py:7") == 1
+
+
+def test_a_stall_that_may_be_none_is_told_with_its_reason() -> None:
+    job = a_seen_job(status=DOUBTFUL)
+    said = why.paragraph(job, [], NOW, PROGRAM)
+    assert said == (
+        f"mnist runs: 3/3 instances, in attempt 1. {BUSY}. reason: RankBusy (see docs/messages.md)."
+    )
+    found = dict(description.sections(job, [], [], NOW, PROGRAM))
+    assert found["Findings"] == ["RankBusy", f"  {BUSY}"]
+
+
+def test_a_job_that_steps_gives_no_reason() -> None:
+    told = conditions(
+        Running=("True", "AllInstancesRunning", "3/3 instances run"),
+        Stalled=("False", "Progressing", ""),
+    )
+    job = a_seen_job(status={"phase": "Running", "ready": "3/3", "conditions": told})
+    assert why.paragraph(job, [], NOW, PROGRAM).endswith("nothing is known to be wrong.")
+    assert "Findings" not in dict(description.sections(job, [], [], NOW, PROGRAM))
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        (
+            {**PENDING, "conditions": conditions(Running=("False", "Unschedulable", ""))},
+            "Unschedulable",
+        ),
+        ({"phase": "Pending", "conditions": conditions(Running=("False", "Pending", ""))}, ""),
+        (
+            {
+                "phase": "Starting",
+                "conditions": conditions(
+                    Running=("True", "Starting", ""), Registered=("False", "RanksMissing", "")
+                ),
+            },
+            "RanksMissing",
+        ),
+        (
+            {
+                **FAILED,
+                "failure": {**FAILURE, "reason": "OOMKilled"},
+                "conditions": conditions(Running=("False", "MaxRestartsExceeded", "")),
+            },
+            "MaxRestartsExceeded, OOMKilled",
+        ),
+        (
+            {**STALLED, "conditions": [{**STALLED["conditions"][0], "reason": "Stalled"}]},
+            "Stalled",
+        ),
+        ({"phase": "Running", "findings": [{"type": "Straggler", "message": "x"}]}, "Straggler"),
+    ],
+)
+def test_why_ends_with_the_word_to_look_up(status: Any, reason: str) -> None:
+    said = why.paragraph(a_seen_job(status=status), [], NOW, PROGRAM)
+    assert said.endswith(f"reason: {reason} (see docs/messages.md).") or not reason
+    assert ("reason:" in said) == bool(reason)
+
+
+def test_a_queue_of_kueues_is_said_to_decide_nothing() -> None:
+    job = a_seen_job(status={"phase": "Suspended"})
+    job.metadata["labels"] = {"kueue.x-k8s.io/queue-name": "gpus"}
+    said = why.paragraph(job, [], NOW, PROGRAM)
+    assert "it has the label of a Kueue queue, which nothing here reads" in said
+    assert said.endswith("`kubectl tj resume mnist` lets it go on.")
 
 
 def test_an_operator_that_should_have_looked_by_now_is_looked_for() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from trainingjobs.cli.views import pods as instances
-from trainingjobs.cli.views import text
+from trainingjobs.cli.views import reasons, text
 from trainingjobs.client.job import Job, Manifest
 from trainingjobs.model.times import parse_time
 
@@ -98,6 +98,9 @@ def _cause(job: Job) -> Iterator[str]:
 
 
 def _findings(job: Job) -> Iterator[str]:
+    if doubt := reasons.doubt(job):
+        yield str(job.condition("Stalled").get("reason"))
+        yield f"  {doubt}"
     for found in job.status.get("findings") or []:
         where = f" at {found['line']}" if found.get("line") else ""
         ranks = found.get("ranks")

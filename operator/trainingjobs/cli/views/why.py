@@ -7,7 +7,7 @@ is added where that sentence does not have it already.
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
-from trainingjobs.cli.views import text
+from trainingjobs.cli.views import reasons, text
 from trainingjobs.client.job import Job, Manifest
 
 _MAX_EVENTS = 3
@@ -58,9 +58,8 @@ def _unseen(job: Job, now: datetime) -> Iterator[str]:
 
 def _suspended(job: Job, program: str) -> Iterator[str]:
     yield f"{job.name} is suspended (spec.suspend): it has no pods, and no clock runs"
-    if queue := (job.metadata.get("labels") or {}).get(_QUEUE):
-        yield f"Kueue decides when it starts: it waits in the queue {queue}"
-        return
+    if (job.metadata.get("labels") or {}).get(_QUEUE):
+        yield "it has the label of a Kueue queue, which nothing here reads"
     yield f"`{program} resume {job.name}` lets it go on"
 
 
@@ -73,6 +72,7 @@ def _waiting(job: Job, events: Sequence[Manifest], now: datetime) -> Iterator[st
     if failure := job.status.get("failure"):
         yield _lines(failure, job.message)
     yield from told(events, job.message, now)
+    yield reasons.of_wait_or_end(job)
 
 
 def _running(job: Job, now: datetime) -> Iterator[str]:
@@ -84,10 +84,11 @@ def _running(job: Job, now: datetime) -> Iterator[str]:
         yield f"{job.name} has stalled, as was seen {text.since(begun, now)} ago"
         yield str(stalled.get("message") or job.message)
         yield from (words for words in said if words not in {stalled.get("message"), job.message})
-        return
-    ready = job.status.get("ready")
-    yield f"{job.name} runs: {ready} instances{_step(job)}, in attempt {job.attempt}"
-    yield from said or ["nothing is known to be wrong"]
+    else:
+        ready, doubt = job.status.get("ready"), reasons.doubt(job)
+        yield f"{job.name} runs: {ready} instances{_step(job)}, in attempt {job.attempt}"
+        yield from [doubt, *said] if doubt or said else ["nothing is known to be wrong"]
+    yield reasons.of_run(job)
 
 
 def _failed(job: Job, program: str) -> Iterator[str]:
@@ -100,6 +101,7 @@ def _failed(job: Job, program: str) -> Iterator[str]:
     if earlier := (job.status.get("attempts") or [])[:-1]:
         count = f"{len(earlier)} attempt" + ("s" if len(earlier) > 1 else "")
         yield f"{count} ended before it: `{program} describe {job.name}` tells how"
+    yield reasons.of_wait_or_end(job)
 
 
 def _lines(failure: Manifest, known: str) -> str:
