@@ -47,6 +47,26 @@ def test_a_script() -> None:
 
 
 @pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("args", "noted"),
+    [
+        (["--gpus", "4"], True),
+        (["--gpus", "4", "--framework", "PyTorch"], True),
+        (["--gpus", "4", "--processes", "auto"], False),
+        (["--gpus", "4", "--processes", "1"], False),
+        (["--gpus", "4", "--framework", "JAX"], False),
+        (["--gpus", "1"], False),
+        ([], False),
+    ],
+)
+def test_one_process_for_several_gpus_is_told(args: list[str], *, noted: bool) -> None:
+    shown = submit("train.py", "--image", "x", *args)
+    words = "one process is started for 4 GPUs: --processes auto starts one for each\n"
+    assert shown.stderr == (words if noted else "")
+    assert yaml.safe_load(shown.stdout)["kind"] == "List"
+
+
+@pytest.mark.usefixtures("folder")
 def test_a_manifest_with_another_name_and_size() -> None:
     shown = submit("job.yaml", "--name", "other", "--instances", "5", "-n", "lab")
     job = yaml.safe_load(shown.output)

@@ -13,6 +13,7 @@ from trainingjobs.client import script as scripts
 from trainingjobs.client.job import Manifest
 from trainingjobs.client.script import Script
 from trainingjobs.model import labels
+from trainingjobs.model.spec import Framework
 
 IMAGE = "TRAININGJOB_IMAGE"
 
@@ -39,6 +40,14 @@ def script(file: Path, args: tuple[str, ...], chosen: dict[str, Any]) -> Script:
         processes=int(processes) if str(processes).isdecimal() else processes,
         **own,
     )
+
+
+def unused(script: Script) -> str | None:
+    """A word on GPUs that no process takes; other frameworks give all of a pod to one process."""
+    torch = script.framework in {None, Framework.PYTORCH.value}
+    if not torch or script.gpus <= 1 or script.processes is not None:
+        return None
+    return f"one process is started for {script.gpus} GPUs: --processes auto starts one for each"
 
 
 def _files(paths: Iterable[Path]) -> Mapping[str, str]:

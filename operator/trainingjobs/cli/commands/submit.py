@@ -106,6 +106,8 @@ def submit_(
         if file.suffix in _MANIFESTS or str(file) == "-"
         else reading.script(file, args, chosen)
     )
+    if isinstance(what, Script) and (word := reading.unused(what)) is not None:
+        screen.note(word)
     if dry_run:
         _show(what, chosen["name"], file, form or "yaml")
         return
