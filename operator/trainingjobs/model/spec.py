@@ -115,7 +115,7 @@ class FailureRule(Model):
     )
     action: FailureAction = Field(
         description="Fail ends the job, Restart restarts the group and charges maxRestarts, "
-        "Ignore restarts the group without charging it."
+        "Ignore restarts the group without charging it, and without limit."
     )
 
 
