@@ -19,8 +19,8 @@ from pages import blocks
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 START = blocks.ROOT / "docs" / "index.md"
-ELSEWHERE = {"pip", "run-local", "submit"}
-"""An environment of its own; tests/cli/test_run_local.py; tests/e2e/test_cli.py."""
+ELSEWHERE = {"docker", "venv", "~/tj/bin/pip", "export", "run-local", "submit"}
+"""Images and environments of their own; tests/cli/test_run_local.py; tests/e2e/test_cli.py."""
 
 
 PROGRAM = "import os, time; time.sleep(3); print('accuracy of rank', os.environ['RANK'])"

@@ -53,6 +53,7 @@ PROOF: Mapping[str, str] = {
     "docs/convert.md": "tests/e2e/test_convert.py",
     "docs/dashboard.md": "tests/cli/test_ui.py",
     "docs/environment.md": "tests/e2e/test_docs.py",
+    "docs/install.md": "tests/upgrade",
     "docs/howto/airgapped.md": "tests/upgrade",
     "docs/howto/checkpoints.md": "tests/e2e/test_examples_checkpoint.py",
     "docs/howto/elastic.md": "tests/e2e/test_elastic.py",
@@ -63,6 +64,7 @@ PROOF: Mapping[str, str] = {
     "docs/howto/registries.md": "tests/upgrade",
     "docs/howto/restricted.md": "tests/e2e/harness.py",
     "docs/messages.md": "the commands are those of docs/cli.md",
+    "docs/metrics.md": "tests/chart/test_monitoring.py",
     "docs/operating.md": "tests/e2e/test_leader.py",
     "docs/reports.md": "tests/handlers/test_reports_document.py",
     "docs/rollcall.md": "tests/e2e/test_rollcall.py",
@@ -227,6 +229,12 @@ def docker(place: Place, args: list[str]) -> None:
         assert before != "--build-arg" or re.search(rf"^ARG {name}\b", text, re.MULTILINE), word
 
 
+def venv(place: Place, args: list[str]) -> None:
+    del place
+    assert args[:2] == ["-m", "venv"]
+    assert len(args) == 3
+
+
 def pip(place: Place, args: list[str]) -> None:
     del place
     verb, what = args
@@ -258,6 +266,8 @@ PROGRAMS: Mapping[str, Callable[[Place, list[str]], None]] = {
     ".venv/bin/pytest": pytest_,
     "docker": docker,
     "pip": pip,
+    "python3": venv,
+    "~/tj/bin/pip": pip,
     "curl": nothing,  # tests/handlers/test_reports_document.py sends what they send
     "cp": copy,
     "mkdir": nothing,
