@@ -9,6 +9,8 @@ _FIELDS = DOCS / "fields.md"
 _STATUS = DOCS / "status.md"
 _COMMANDS = DOCS / "commands.md"
 _ENVIRONMENT = DOCS / "environment.md"
+_INSTALL = DOCS / "install.md"
+_CHART = Path("charts/trainingjob-operator/README.md")
 _BEGIN, _END = "<!-- generated: begin -->\n", "<!-- generated: end -->\n"
 
 
@@ -18,8 +20,15 @@ def contents(root: Path) -> dict[Path, str]:
         _FIELDS: fields.of_spec(),
         _STATUS: fields.of_status(),
         _COMMANDS: commands.page(),
-        _ENVIRONMENT: between((root / _ENVIRONMENT).read_text("utf-8"), variables.table()),
+        **_parts(root),
     }
+
+
+def _parts(root: Path) -> dict[Path, str]:
+    """Pages of which a part is ours."""
+    values = _text(root / _CHART).partition("\n## Values\n\n")[2]
+    parts = {_ENVIRONMENT: variables.table(), _INSTALL: values}
+    return {path: between(_text(root / path), part) for path, part in parts.items()}
 
 
 def write_all(root: Path) -> None:

@@ -39,6 +39,11 @@ WORDS = {
 }
 
 
+def test_every_alert_is_in_the_document() -> None:
+    rows = re.findall(r"^\| (TrainingJob\w+) \| (\w+) \|", DOCUMENT.read_text(), re.MULTILINE)
+    assert rows == [(rule["alert"], rule["labels"]["severity"]) for rule in RULES]
+
+
 def selectors(expression: Any) -> Iterator[Any]:
     """All that an expression reads."""
     if isinstance(expression, promql_parser.VectorSelector):
