@@ -38,7 +38,7 @@ STAND_INS = {
     "job.yaml": ROOT / "examples/01-ddp/job.yaml",
     "train.py": ROOT / "examples/01-ddp/train.py",
     "pytorchjob.yaml": INPUTS / "pytorchjob.yaml",
-    "trainingjob.yaml": ROOT / "examples/01-ddp/job.yaml",
+    "mnist.yaml": ROOT / "examples/01-ddp/job.yaml",
     "ring.yaml": INPUTS / "jobset.yaml",
 }
 """Files of the reader's own that pages speak of."""
