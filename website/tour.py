@@ -43,14 +43,19 @@ STEPS: Final = (
     Step(
         "## From nothing to a finished job\n\nIs all there that a job needs?", "kubectl tj doctor"
     ),
-    Step("Three ranks of a script, without an image of its own. Their lines follow:", _SEND),
+    Step(
+        "Three ranks of a script, without an image of its own. Their lines follow:",
+        f"{_SEND} --name train",
+    ),
     Step("And what became of it:", "kubectl tj describe train"),
     Step(
         "## A worker is killed\n\nThe same again, in the background, and longer:",
-        f"{_SEND} --name killed --env STEPS=600 --no-wait",
+        f"{_SEND} --name killed --env STEPS=300 --no-wait",
         "kubectl tj wait killed --for Running -q && sleep 6",
     ),
-    Step("Somebody takes a pod away:", "kubectl delete pod killed-worker-1", "sleep 4"),
+    Step(
+        "Somebody takes a pod away:", "kubectl delete pod killed-worker-1 --wait=false", "sleep 2"
+    ),
     Step("What happened? One command:", "kubectl tj why killed"),
     Step("It goes on by itself, as a whole group:", "kubectl tj wait killed"),
     Step("Both attempts, and what they cost:", "kubectl tj describe killed"),
