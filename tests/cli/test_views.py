@@ -286,3 +286,10 @@ def test_events_are_added_where_the_message_lacks_them() -> None:
     said = why.paragraph(a_seen_job(status=PENDING), events, NOW, PROGRAM)
     assert said.count("insufficient memory") == 1
     assert said.endswith("FailedMount of mnist-worker-1, 30s ago: configmap not found.")
+
+
+def test_an_attempt_that_is_to_come_has_not_begun() -> None:
+    """Between two attempts there is no start: the one before it is over."""
+    status = {"phase": "Restarting", "attempt": 2, "message": "attempt 2 starts soon"}
+    said = why.paragraph(a_seen_job(status=status), [], at(60), PROGRAM)
+    assert "mnist is Restarting (attempt 2, not begun; the job was made " in said

@@ -64,8 +64,10 @@ def _suspended(job: Job, program: str) -> Iterator[str]:
 
 
 def _waiting(job: Job, events: Sequence[Manifest], now: datetime) -> Iterator[str]:
-    begun = job.time("attemptStartTime") or job.created
-    yield f"{job.name} is {job.phase} (attempt {job.attempt}, begun {text.since(begun, now)} ago)"
+    begun = job.time("attemptStartTime")
+    since = f"begun {text.since(begun, now)} ago" if begun else "not begun"
+    made = "" if begun else f"; the job was made {text.since(job.created, now)} ago"
+    yield f"{job.name} is {job.phase} (attempt {job.attempt}, {since}{made})"
     yield job.message or _counts(job)
     if later := job.time("nextAttemptTime"):
         yield f"the next attempt starts in {text.span((later - now).total_seconds())}"
