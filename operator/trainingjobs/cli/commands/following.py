@@ -1,6 +1,7 @@
 """What was last seen of a job: after its end it may be gone, or another may have its name."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 
@@ -38,6 +39,23 @@ class Seen:
         """Say how it is."""
         words = f": {self.job.message}" if self.job.message else ""
         screen.note(f"--- {screen.safe(f'{self.job.name} is {self.job.phase}{words}')} ---")
+
+
+async def followed(
+    client: AsyncTrainingJobClient, job: Job, lines: Awaitable[None], *, whole: bool = True
+) -> Job:
+    """The job as it was seen last, while its lines are shown; whole, to the job's own end."""
+    seen = Seen(job)
+    watching = asyncio.create_task(seen.watch(client, teller()))
+    try:
+        await lines
+        if whole:
+            await watching
+    finally:
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+    seen.end()
+    return seen.job
 
 
 def teller() -> Callable[[Job], None]:

@@ -1,6 +1,5 @@
 """`logs`: what all ranks say, in one stream that outlives restarts and lost connections."""
 
-import asyncio
 import sys
 from contextlib import aclosing, suppress
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import click
 
 from trainingjobs.cli import options, screen
-from trainingjobs.cli.commands.following import Seen, teller
+from trainingjobs.cli.commands.following import followed
 from trainingjobs.cli.views import loglines
 from trainingjobs.client.aio import AsyncTrainingJobClient
 from trainingjobs.client.failures import ClientError
@@ -76,7 +75,7 @@ def logs_(
             if attempt is None:
                 await _check(client, job, only, follow=follow)
             if follow:
-                await _followed(client, job, **chosen)
+                await followed(client, job, stream(client, job, **chosen), whole=attempt is None)
             else:
                 await stream(client, job, follow=False, **chosen)
 
@@ -101,19 +100,6 @@ async def _check(
     if not follow:
         raise ClientError(why)
     screen.note(why)
-
-
-async def _followed(client: AsyncTrainingJobClient, job: Job, **chosen: Any) -> None:
-    seen = Seen(job)
-    watching = asyncio.create_task(seen.watch(client, teller()))
-    try:
-        await stream(client, job, **chosen)
-        if chosen["attempt"] is None:
-            await watching
-    finally:
-        watching.cancel()
-        await asyncio.gather(watching, return_exceptions=True)
-    seen.end()
 
 
 async def stream(  # noqa: PLR0913  what people may choose of a log

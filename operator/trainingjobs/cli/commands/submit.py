@@ -1,6 +1,5 @@
 """`submit`: a manifest or a script becomes a job, and what its ranks say is shown at once."""
 
-import asyncio
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,8 +8,7 @@ from typing import Any
 import click
 
 from trainingjobs.cli import options, screen
-from trainingjobs.cli.commands import logs, reading
-from trainingjobs.cli.commands.following import Seen, teller
+from trainingjobs.cli.commands import following, logs, reading
 from trainingjobs.client import script as scripts
 from trainingjobs.client.aio import AsyncTrainingJobClient
 from trainingjobs.client.failures import ClientError
@@ -142,16 +140,8 @@ async def _made(client: AsyncTrainingJobClient, what: Script | Manifest, name: s
 
 async def followed(client: AsyncTrainingJobClient, job: Job) -> int:
     """Show what happens to the job until its end; 0 when it has succeeded."""
-    seen = Seen(job)
-    watching = asyncio.create_task(seen.watch(client, teller()))
-    try:
-        await _lines(client, job)
-        await watching
-    finally:
-        watching.cancel()
-        await asyncio.gather(watching, return_exceptions=True)
-    seen.end()
-    return 0 if seen.job.succeeded else 1
+    last = await following.followed(client, job, _lines(client, job))
+    return 0 if last.succeeded else 1
 
 
 async def _lines(client: AsyncTrainingJobClient, job: Job) -> None:
