@@ -76,6 +76,16 @@ def put(scene: Scene, name: str, namespace: str = "lab", version: int = 11, **st
     scene.store.put_job({**body, "status": status})
 
 
+async def let_in(scene: Scene, token: str, otherwise: str) -> None:
+    """Wait until this one may open a stream."""
+    for _ in range(50):
+        async with opened(scene, JOBS, token) as stream:
+            if stream.status == 200:
+                return
+        await asyncio.sleep(0.1)
+    pytest.fail(otherwise)
+
+
 @pytest.mark.parametrize("path", ["/", *(f"/ui/{name}" for name in files.found())])
 async def test_the_files_are_for_everybody_and_may_do_little(scene: Scene, path: str) -> None:
     async with scene.http.get(f"{scene.url}{path}") as answer:
@@ -209,12 +219,7 @@ async def test_streams_are_counted_by_their_reader_and_let_go(scene: Scene) -> N
 
         assert [await status("root") for _ in range(4)] == [200, 200, 200, 503]
         assert await status("jo") == 200
-    for _ in range(50):
-        async with opened(scene, JOBS, "root") as again:
-            if again.status == 200:
-                return
-        await asyncio.sleep(0.1)
-    pytest.fail("a stream that was closed is still counted")
+    await let_in(scene, "root", "a stream that was closed is still counted")
 
 
 async def test_nothing_new_is_a_beat(scene: Scene) -> None:
@@ -375,9 +380,4 @@ async def test_who_does_not_read_takes_so_much_and_is_left(monkeypatch: pytest.M
             assert slow.status == 200
             async with opened(scene, JOBS, "jo") as other:
                 assert other.status == 503
-            for _ in range(50):
-                async with opened(scene, JOBS, "jo") as other:
-                    if other.status == 200:
-                        return
-                await asyncio.sleep(0.1)
-    pytest.fail("who does not read is still waited for")
+            await let_in(scene, "jo", "who does not read is still waited for")
