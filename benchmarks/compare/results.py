@@ -16,6 +16,8 @@ from localcluster import versions
 _ROOT: Final = Path(__file__).parents[2]
 DEFAULT: Final = _ROOT / "benchmarks" / "results" / "latest.jsonl"
 _OURS: Final = ("ours", "raw")
+_PEOPLE: Final = frozenset({"cli", "client", "convert", "page"})
+"""Folders of code that no measured operator runs: it serves people, who are not there."""
 _SHOWN: Final = 4
 _SAME: Final = ("cores", "scale", "versions")
 """What has to be as it was, for two runs to be told together."""
@@ -73,8 +75,9 @@ def code(system: str) -> str:
     """What tells one state of our code from another; of a peer its version tells that."""
     if system not in _OURS:
         return ""
-    files = [*sorted((_ROOT / "operator").rglob("*.py")), _ROOT / "uv.lock"]
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
+    files = [*_ROOT.glob("operator/**/*.py"), _ROOT / "uv.lock"]
+    ran = sorted(it for it in files if not _PEOPLE & {*it.relative_to(_ROOT).parts})
+    return hashlib.sha256(b"".join(file.read_bytes() for file in ran)).hexdigest()[:12]
 
 
 def _counts(line: dict[str, Any]) -> bool:
