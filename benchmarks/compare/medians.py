@@ -4,7 +4,7 @@ import json
 import math
 import statistics
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,8 @@ class Medians:
     runs: dict[Key, int]
     """How many of them there are."""
     failed: tuple[str, ...]
+    codes: dict[str, set[str]] = field(default_factory=dict)
+    """The scenarios that were measured of each state of our code."""
 
     @property
     def whole(self) -> bool:
@@ -56,8 +58,17 @@ def read(file: Path) -> Medians:
         requests={key: _middle(found, 0.0) for key, found in requests.items()},
         spans={key: _span(found) for key, found in figures.items()},
         runs={key: len(found) for key, found in figures.items()},
+        codes=_codes(measures),
         failed=tuple(f"{it['scenario']}, {it['system']}" for it in measures if it["error"]),
     )
+
+
+def _codes(measures: list[dict[str, Any]]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = defaultdict(set)
+    for it in measures:
+        if it.get("code"):
+            found[it["code"]].add(it["scenario"])
+    return dict(found)
 
 
 def _number(value: float | None) -> float:

@@ -43,6 +43,9 @@ def _about(found: Medians) -> str:
     )
     if not found.whole:
         words += f" A quick look: thousands of jobs or pods were {about['scale']} of that."
+    if len(found.codes) > 1:
+        states = (f"`{code}`: {', '.join(sorted(it))}" for code, it in found.codes.items())
+        words += f" Our own code was measured in several states: {'; '.join(states)}."
     failed = f" Failed runs: {'; '.join(found.failed)}." if found.failed else ""
     return f"{words}{failed}\n"
 

@@ -42,7 +42,8 @@ class Measure:
 class File:
     """The file of a run, which goes on where one was cut.
 
-    What failed is measured again, and so is what was measured of another state of our code.
+    What failed is measured again, and so is what was measured of another state of our code; until
+    then it stays.
 
     Raises:
         ValueError: when what is there was measured with other versions or at another scale.
@@ -53,22 +54,30 @@ class File:
         self.failed = False
         path.parent.mkdir(parents=True, exist_ok=True)
         own = about()
-        first, *before = path.read_text().splitlines() if path.exists() else [json.dumps(own)]
-        if any(json.loads(first)[it] != own[it] for it in _SAME):
+        before = (
+            [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        )
+        self._about = before[0] if before else own
+        if any(self._about[it] != own[it] for it in _SAME):
             raise ValueError(f"{path} was measured with something else: move it away")
-        fine = [line for line in before if _counts(json.loads(line))]
-        self._known = {_key(json.loads(line)) for line in fine}
-        path.write_text("".join(f"{line}\n" for line in [first, *fine]))
+        self._lines = {_key(line): line for line in before[1:]}
+        self._write()
 
     def has(self, scenario: str, system: str, run: int) -> bool:
         """Whether that was measured before."""
-        return (scenario, system, run) in self._known
+        line = self._lines.get((scenario, system, run))
+        return line is not None and not line["error"] and line["code"] == code(system)
 
     def add(self, made: Measure) -> None:
         """Keep it."""
         self.failed |= bool(made.error)
-        with self._path.open("a") as file:
-            file.write(json.dumps(_plain(asdict(made))) + "\n")
+        line = _plain(asdict(made))
+        self._lines[_key(line)] = line
+        self._write()
+
+    def _write(self) -> None:
+        whole = [self._about, *self._lines.values()]
+        self._path.write_text("".join(f"{json.dumps(it)}\n" for it in whole))
 
 
 def code(system: str) -> str:
@@ -78,10 +87,6 @@ def code(system: str) -> str:
     files = [*_ROOT.glob("operator/**/*.py"), _ROOT / "uv.lock"]
     ran = sorted(it for it in files if not _PEOPLE & {*it.relative_to(_ROOT).parts})
     return hashlib.sha256(b"".join(file.read_bytes() for file in ran)).hexdigest()[:12]
-
-
-def _counts(line: dict[str, Any]) -> bool:
-    return not line["error"] and line["code"] == code(line["system"])
 
 
 def _key(line: dict[str, Any]) -> tuple[str, str, int]:

@@ -132,7 +132,11 @@ def test_a_cut_run_goes_on_and_what_failed_is_measured_again(tmp_path: Path) -> 
     found = read(path)
     assert found.failed == ()
     assert found.of("1x8", "jobset", "all pods") == 0.75
-    assert found.runs == {("1x8", "ours"): 1, ("1x8", "jobset"): 2}
+    assert found.runs == {("1x8", "ours"): 2, ("1x8", "jobset"): 2}
+    assert set(found.codes) == {code("ours"), "of last week"}
+    assert "in several states: " in page.render(found)
+    again.add(Measure(scenario="1x8", system="ours", run=2, code=code("ours"), figures=figures))
+    assert set(read(path).codes) == {code("ours")}
 
 
 def test_a_figure_that_a_run_did_not_come_to_is_the_slowest(tmp_path: Path) -> None:

@@ -77,9 +77,10 @@ async def tab(chromium: Any, world: World) -> AsyncIterator[Tab]:
     await context.close()
 
 
-async def image(tab: Tab, name: str, height: int) -> None:
-    """A screenshot for the documentation: kept where that is asked for."""
-    clip = {"x": 0, "y": 0, "width": VIEW["width"], "height": height}
+async def image(tab: Tab, name: str, height: int, of: str = "body") -> None:
+    """A screenshot for the documentation, from an element on: kept where that is asked for."""
+    top = await tab.page.locator(of).evaluate("it => it.getBoundingClientRect().top + scrollY")
+    clip = {"x": 0, "y": max(0, top - 10), "width": VIEW["width"], "height": height}
     shot = await tab.page.screenshot(clip=clip, full_page=True)
     assert shot.startswith(b"\x89PNG")
     assert len(shot) < MOST_BYTES
@@ -246,10 +247,17 @@ async def test_a_thousand_ranks_are_quick(tab: Tab) -> None:
 
 async def test_hostile_words_are_words(tab: Tab) -> None:
     stories.hostile(tab.world)
+    tab.world.writes("evil-master", f"{stories.HOSTILE}\n" * 3)
+    tab.world.happens("evil", stories.HOSTILE, stories.HOSTILE, type=stories.HOSTILE)
     await tab.open()
     await tab.sees("<img src=x")
     await tab.open("/job/lab/evil")
     await tab.sees("<script>document.title")
+    await tab.page.get_by_role("button", name="show its log").click()
+    log = tab.page.get_by_role("region", name="The last lines of the log")
+    await playwright.expect(log).to_contain_text("<script>document.title")
+    events = tab.page.locator("table.events tbody tr")
+    await playwright.expect(events).to_contain_text("<script>document.title")
     await asyncio.sleep(0.5)
     assert "owned" not in await tab.page.title()
     assert await tab.page.locator("main script, main img, main iframe").count() == 0
@@ -306,6 +314,60 @@ async def test_the_logs_of_a_rank_are_those_of_its_pod(tab: Tab) -> None:
     await playwright.expect(tab.page.locator(".detail code").last).to_have_text(
         "kubectl tj logs -f pair -n lab --rank 2"
     )
+
+
+async def test_the_log_of_a_rank_is_shown_and_followed(tab: Tab) -> None:
+    stories.running(tab.world)
+    line = "step {0} of 10000, loss 0.{0}\n"
+    tab.world.writes("mnist-worker-1", "".join(line.format(it) for it in range(4_060, 4_101)))
+    tab.world.happens("mnist", "GroupCreated", "attempt 1: 8 pods", lastTimestamp=stories.ago(600))
+    tab.world.happens("mnist", "Restarting", "rank 3 failed", type="Warning", count=2)
+    await tab.open("/job/lab/mnist")
+    await tab.sees("8 stepping")
+    await tab.page.locator(".grid .cell").nth(2).click()
+    await tab.page.get_by_role("button", name="show the log of rank 2").click()
+    await tab.sees("mnist-worker-1, attempt 1")
+    log = tab.page.get_by_role("region", name="The last lines of the log")
+    await playwright.expect(log).to_contain_text("step 4100 of 10000")
+    at_end = "it => it.scrollHeight - it.scrollTop - it.clientHeight < 5"
+    assert await log.evaluate(at_end)
+    await axe(tab)
+    await image(tab, "dashboard-log", 1_180, of="#log")
+    tab.world.writes("mnist-worker-1", line.format(4_101))
+    await playwright.expect(log).to_contain_text("step 4101 of 10000", timeout=10_000)
+    assert await log.evaluate(at_end)
+    await tab.page.get_by_role("checkbox", name="follow").uncheck()
+    await tab.page.get_by_label("Instance").fill("7")
+    await tab.page.keyboard.press("Enter")
+    await tab.sees("Not shown: this instance has no pod now")
+
+
+async def test_a_log_that_is_not_followed_stays(tab: Tab) -> None:
+    stories.running(tab.world)
+    tab.world.writes("mnist-master", "step 1\n")
+    await tab.open("/job/lab/mnist")
+    await tab.page.get_by_role("checkbox", name="follow").uncheck()
+    await tab.page.get_by_role("button", name="show its log").click()
+    await tab.sees("step 1")
+    asked = len(tab.world.scene.authority.read)
+    tab.world.writes("mnist-master", "step 2\n")
+    await asyncio.sleep(4)
+    assert await tab.page.get_by_text("step 2").count() == 0
+    logs = [it for it, _ in tab.world.scene.authority.read[asked:] if it.endswith("/log")]
+    assert logs == []
+    await tab.page.get_by_role("checkbox", name="follow").check()
+    await tab.sees("step 2")
+
+
+async def test_what_happened_is_told_the_newest_first(tab: Tab) -> None:
+    stories.running(tab.world)
+    tab.world.happens("mnist", "GroupCreated", "attempt 1: 8 pods", lastTimestamp=stories.ago(600))
+    tab.world.happens("mnist", "Restarting", "rank 3 failed", type="Warning", count=2)
+    await tab.open("/job/lab/mnist")
+    rows = tab.page.locator("table.events tbody tr")
+    await playwright.expect(rows).to_have_count(2)
+    await playwright.expect(rows.first).to_contain_text("Restarting")
+    await axe(tab)
 
 
 async def test_a_namespace_that_is_asked_for_is_shown_alone(tab: Tab) -> None:

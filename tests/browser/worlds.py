@@ -76,6 +76,24 @@ class World:
             )
             self.scene.store.put({**raw, "kind": "Pod"})
 
+    def writes(self, pod: str, text: str) -> None:
+        """Let a pod write to its log."""
+        logs, path = self.scene.authority.logs, f"/api/v1/namespaces/lab/pods/{pod}"
+        logs[path] = f"{logs.get(path, '')}{text}"
+
+    def happens(self, name: str, reason: str, message: str, **others: Any) -> None:
+        """An event of the job."""
+        event = {
+            "involvedObject": {"uid": f"uid-lab-{name}"},
+            "metadata": {},
+            "type": "Normal",
+            "reason": reason,
+            "message": message,
+            "lastTimestamp": ago(60),
+            **others,
+        }
+        self.scene.authority.events.append(event)
+
     def says(self, name: str, rank: int, size: int, processes: int = 1, **said: Any) -> None:
         """Let a rank report."""
         told = {"version": 1, "process": f"p-{rank}", "rank": rank, "worldSize": size, **said}

@@ -3,12 +3,13 @@
 import pytest
 
 from chart.rendering import ALL_VALUES, NAMESPACE, NAMESPACED, Helm, Values, of_kind, permissions
-from trainingjobs.cluster.rbac import LEADING, REVIEWS, RULES
+from trainingjobs.cluster.rbac import LEADING, READING, REVIEWS, RULES
 
 pytestmark = pytest.mark.integration
 
 JOBS = "trainingjob.dev"
 OPERATOR = {(rule.group, rule.resource, verb) for rule in RULES for verb in rule.verbs}
+READER = {(rule.group, rule.resource, verb) for rule in READING for verb in rule.verbs}
 ASKING = {(rule.group, rule.resource, verb) for rule in REVIEWS for verb in rule.verbs}
 LEAD = {(rule.group, rule.resource, verb) for rule in LEADING for verb in rule.verbs}
 QUIET = {"rbac": {"aggregate": False}, "rollCall": {"enabled": False}}
@@ -53,6 +54,11 @@ def test_namespaced_mode_has_no_cluster_wide_permission(helm: Helm) -> None:
     assert not of_kind(helm.render({**NAMESPACED, **QUIET}), *CLUSTER_WIDE)
 
 
+def test_nobody_has_to_let_the_page_read_logs_and_events(helm: Helm) -> None:
+    values = {"rbac": {"aggregate": False}, "rollCall": {"records": False}}
+    assert permissions(of_kind(helm.render(values), "ClusterRole")) == OPERATOR | ASKING
+
+
 @pytest.mark.parametrize("values", [{"rbac": {"aggregate": False}}, NAMESPACED], ids=["all", "two"])
 def test_the_roll_call_may_ask_who_somebody_is(helm: Helm, values: Values) -> None:
     manifests = helm.render(values, "--show-only=templates/rollcall.yaml")
@@ -62,7 +68,7 @@ def test_the_roll_call_may_ask_who_somebody_is(helm: Helm, values: Values) -> No
     assert binding["roleRef"]["name"] == role["metadata"]["name"]
     assert binding["subjects"][0]["namespace"] == NAMESPACE
     everywhere = permissions(of_kind(helm.render(values), "ClusterRole"))
-    assert everywhere == ASKING | (OPERATOR if "namespaces" not in values else set())
+    assert everywhere == ASKING | (OPERATOR | READER if "namespaces" not in values else set())
 
 
 def test_namespaced_mode_allows_the_same_in_each_namespace_alone(helm: Helm) -> None:
@@ -73,7 +79,7 @@ def test_namespaced_mode_allows_the_same_in_each_namespace_alone(helm: Helm) -> 
     )
     assert [role["metadata"]["namespace"] for role in roles] == NAMESPACED["namespaces"]
     assert [binding["metadata"]["namespace"] for binding in bindings] == NAMESPACED["namespaces"]
-    assert all(permissions([role]) == OPERATOR for role in roles)
+    assert all(permissions([role]) == OPERATOR | READER for role in roles)
     assert all(binding["roleRef"]["kind"] == "Role" for binding in bindings)
     assert all(binding["subjects"][0]["namespace"] == NAMESPACE for binding in bindings)
 

@@ -12,7 +12,7 @@ from trainingjobs.cluster.errors import ApiError
 from trainingjobs.cluster.gate import BusyError, Crowd, Gate
 from trainingjobs.cluster.memo import Bounded, Memo
 from trainingjobs.cluster.passes import Passes, TokenError, meant_for
-from trainingjobs.cluster.reviews import Reviews, User
+from trainingjobs.cluster.reviews import Reviews, User, get_job
 
 TODAY = 1_000_000.0
 
@@ -281,8 +281,8 @@ def test_rights_are_those_of_the_whole_user() -> None:
         authority = Authority(may={("jo", "lab", "mnist")})
         reviews = Reviews(api(authority))
         jo = User(name="jo", uid="7", groups=("a", "b"), extra={"scopes": ("x", "y")})
-        assert await reviews.may_get(jo, "lab", "mnist")
-        assert not await reviews.may_get(jo, "lab", "other")
+        assert await reviews.may(jo, get_job("lab", "mnist"))
+        assert not await reviews.may(jo, get_job("lab", "other"))
         assert authority.calls[0][1] == {
             "user": "jo",
             "uid": "7",
@@ -306,4 +306,4 @@ def test_a_denial_outweighs_a_permission() -> None:
         def subjectaccessreviews(self, _: Any) -> Any:
             return {"allowed": True, "denied": True}
 
-    assert not run(Reviews(api(Torn())).may_get(User(name="jo"), "lab", "mnist"))
+    assert not run(Reviews(api(Torn())).may(User(name="jo"), get_job("lab", "mnist")))

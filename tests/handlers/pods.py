@@ -3,7 +3,7 @@
 import base64
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -73,6 +73,27 @@ class Authority:
     """Tokens of people."""
     may: set[tuple[str, str, str | None]] = field(default_factory=set)
     down: bool = False
+    logs: dict[str, str | ApiError] = field(default_factory=dict)
+    """By the path of the pod."""
+    events: list[Raw] = field(default_factory=list)
+    read: list[tuple[str, Mapping[str, str]]] = field(default_factory=list)
+    """The logs and events that were asked for."""
+
+    async def text(self, path: str, query: Mapping[str, str]) -> str:
+        """A pod's log."""
+        self.read.append((path, query))
+        found = self.logs.get(path.removesuffix("/log"), ApiError(404, "NotFound", "no such pod"))
+        if isinstance(found, ApiError):
+            raise found
+        return found
+
+    async def pages(self, path: str, query: Mapping[str, str]) -> AsyncIterator[Raw]:
+        """Events, twenty on a page."""
+        self.read.append((path, query))
+        uid = query["fieldSelector"].removeprefix("involvedObject.uid=")
+        found = [it for it in self.events if it["involvedObject"]["uid"] == uid]
+        for at in range(0, len(found), 20):
+            yield {"metadata": {}, "items": found[at : at + 20]}
 
     async def request(self, method: str, path: str, *, body: Raw) -> Raw:
         """The answer to a review."""
@@ -101,8 +122,9 @@ class Authority:
     def subjectaccessreviews(self, spec: Raw) -> Raw:
         """What a user may."""
         asked = spec["resourceAttributes"]
-        who = spec["user"], asked["namespace"], asked.get("name")
-        return {"allowed": who in self.may}
+        what = "/".join(it for it in (asked["resource"], asked.get("subresource")) if it)
+        named = asked.get("name") if what == "trainingjobs" else what
+        return {"allowed": (spec["user"], asked.get("namespace", ""), named) in self.may}
 
     def asked(self, kind: str = "tokenreviews") -> int:
         """How often it was asked."""

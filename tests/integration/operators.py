@@ -22,7 +22,7 @@ import yaml
 from kubernetes import client, config
 
 from integration.server import ApiServer
-from trainingjobs.cluster.rbac import LEADING, REVIEWS, RULES, Rule
+from trainingjobs.cluster.rbac import LEADING, READING, REVIEWS, RULES, Rule
 
 Body = dict[str, Any]
 Found = TypeVar("Found")
@@ -251,7 +251,7 @@ def _admit(server: ApiServer, namespace: str) -> None:
     manifests = [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}},
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": name},
-        *_permission(name, "Role", RULES),
+        *_permission(name, "Role", (*RULES, *READING)),
         *_permission({**name, "name": f"operator-{namespace}"}, "ClusterRole", REVIEWS),
     ]
     done = server.kubectl("apply", "-f", "-", input=yaml.safe_dump_all(manifests))

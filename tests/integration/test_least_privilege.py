@@ -24,7 +24,7 @@ import yaml
 from chart import rendering
 from integration.operators import free_port
 from integration.server import ApiServer
-from trainingjobs.cluster.rbac import LEADING, REVIEWS, RULES
+from trainingjobs.cluster.rbac import LEADING, READING, REVIEWS, RULES
 
 pytestmark = pytest.mark.integration
 
@@ -78,7 +78,7 @@ FOREIGN: dict[str, dict[str, Any]] = {
 }
 """What somebody else has made under the names of the job's own."""
 MESSAGE = "-ojsonpath={.status.message}"
-GRANTED = (*RULES, *REVIEWS, *LEADING)
+GRANTED = (*RULES, *REVIEWS, *READING, *LEADING)
 ALLOWED = {(it.group, it.resource, verb) for it in GRANTED for verb in it.verbs}
 RBAC = ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
 ELSEWHERE = {
@@ -189,8 +189,29 @@ def report(server: ApiServer, port: int, pod: str) -> int:
     return answer(port, "POST", "/api/v1/reports", token, json.dumps(said))
 
 
-def token_for(server: ApiServer, audience: str, *bound: str) -> str:
-    whose = ("default", f"--namespace={NAMESPACE}", f"--audience={audience}")
+def somebody_reads(server: ApiServer, port: int) -> None:
+    """Who has no right asks for the job; a reader with the rights for its events and a log."""
+    whole = f"/api/v1/namespaces/{NAMESPACE}/trainingjobs/short"
+    nobody = token_for(server, "trainingjob.dev/status")
+    assert answer(port, "GET", whole, nobody) == http.client.FORBIDDEN
+    role = "--verb=get,list", "--resource=trainingjobs.trainingjob.dev,pods/log,events"
+    place = f"--namespace={NAMESPACE}"
+    do(server, "create", "serviceaccount", "reader", place)
+    do(server, "create", "role", "reader", *role, place)
+    bound = f"--serviceaccount={NAMESPACE}:reader"
+    do(server, "create", "rolebinding", "reader", "--role=reader", bound, place)
+    token = token_for(server, "trainingjob.dev/status", account="reader")
+
+    def reads(what: str, code: http.client.HTTPStatus) -> bool:
+        return answer(port, "GET", f"{whole}/{what}", token) == code
+
+    until("its right", lambda: reads("events", http.client.OK))
+    # no kubelet is there to tell it
+    assert answer(port, "GET", f"{whole}/instances/0/log", token) >= http.client.NOT_FOUND
+
+
+def token_for(server: ApiServer, audience: str, *bound: str, account: str = "default") -> str:
+    whose = (account, f"--namespace={NAMESPACE}", f"--audience={audience}")
     return do(server, "create", "token", *whose, *bound).strip()
 
 
@@ -240,9 +261,7 @@ def test_a_whole_life_needs_these_permissions_and_no_others(
     until("two pods", lambda: len(pods(apiserver)) == 2)
     first = pods(apiserver)
     until("a report", lambda: report(apiserver, running.port, "short-master") == http.client.OK)
-    token = token_for(apiserver, "trainingjob.dev/status")
-    whole = f"/api/v1/namespaces/{NAMESPACE}/trainingjobs/short"
-    assert answer(running.port, "GET", whole, token) == http.client.FORBIDDEN
+    somebody_reads(apiserver, running.port)
     do(apiserver, "patch", "service", "short", place, "--type=merge", f"-p={OTHER_PORT}")
     until("its port", lambda: do(apiserver, "get", "service", "short", place, PORT) == "29500")
     end(apiserver, first[0], FAILED)

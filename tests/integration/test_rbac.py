@@ -13,7 +13,7 @@ import yaml
 
 from chart import rendering
 from integration.server import ApiServer
-from trainingjobs.cluster.rbac import LEADING, REVIEWS, RULES
+from trainingjobs.cluster.rbac import LEADING, READING, REVIEWS, RULES
 
 pytestmark = pytest.mark.integration
 
@@ -21,7 +21,9 @@ Permission = tuple[str, str, str]
 
 ASKING = {(rule.group, rule.resource, verb) for rule in REVIEWS for verb in rule.verbs}
 """What neither mode can do without; it has no namespace."""
-OPERATOR = {(it.group, it.resource, verb) for it in RULES for verb in it.verbs} | ASKING
+OPERATOR = {
+    (it.group, it.resource, verb) for it in (*RULES, *READING) for verb in it.verbs
+} | ASKING
 LEADER = {(it.group, it.resource, verb) for it in LEADING for verb in it.verbs}
 SERVED = ("served-a", "served-b")
 OTHER = "not-served"

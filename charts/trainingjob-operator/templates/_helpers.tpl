@@ -102,6 +102,15 @@ app.kubernetes.io/component: rollcall
 - apiGroups: [""]
   resources: [events]
   verbs: [create, patch]
+{{- if and .Values.rollCall.enabled .Values.rollCall.records }}
+# for the page: each time the API server is asked whether its reader may do the same
+- apiGroups: [""]
+  resources: [pods/log]
+  verbs: [get]
+- apiGroups: [""]
+  resources: [events]
+  verbs: [list]
+{{- end }}
 # groups of pods for gang schedulers; where a cluster lacks an API, its rule does nothing
 - apiGroups: [scheduling.volcano.sh, scheduling.x-k8s.io, scheduling.k8s.io]
   resources: [podgroups]

@@ -92,6 +92,23 @@ class Api:
         """
         options: Options = {"params": query or {}}
         options["headers"] = {"Accept": _METADATA} if metadata_only else {}
+        raw = await self._answer(method, path, options, body)
+        try:
+            return _decoded(raw)
+        except ValueError as error:
+            raise ApiError(UNREACHABLE, "Unreachable", self._words(error)) from error
+
+    async def text(self, path: str, query: Mapping[str, str]) -> str:
+        """What the API server tells as plain text, such as a log: the query has to bound it.
+
+        Raises:
+            ApiError: when the API server refuses or cannot be reached.
+        """
+        options: Options = {"params": query, "headers": {"Accept": "*/*"}}
+        return (await self._answer("GET", path, options, None)).decode(errors="replace")
+
+    async def _answer(self, method: str, path: str, options: Options, body: Json | None) -> bytes:
+        """What comes back, after as many tries as that is worth."""
         for left in reversed(range(_TRIES)):
             try:
                 return await self._once(method, path, options, body)
@@ -127,7 +144,7 @@ class Api:
                 return
             wanted["continue"] = token
 
-    async def _once(self, method: str, path: str, options: Options, body: Json | None) -> Json:
+    async def _once(self, method: str, path: str, options: Options, body: Json | None) -> bytes:
         writes = method != "GET"
         if writes and not self.may_write():
             raise NotLeadingError
@@ -148,7 +165,7 @@ class Api:
                 raw = await response.read()
                 if not response.ok:
                     raise refusal(code, raw, response.headers.get("Retry-After"))
-                return _decoded(raw)
+                return raw
         except (aiohttp.ClientError, OSError, ValueError) as error:
             if writes and not self.may_write():
                 raise NotLeadingError from error

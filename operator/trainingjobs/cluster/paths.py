@@ -40,6 +40,11 @@ def pods(namespace: str | None = None) -> str:
     return _namespaced(CORE_ROOT, namespace, "pods")
 
 
+def log(namespace: str, pod: str) -> str:
+    """The log of one pod."""
+    return f"{pods(namespace)}/{pod}/log"
+
+
 def services(namespace: str | None = None) -> str:
     """The services of a namespace, or of the cluster."""
     return _namespaced(CORE_ROOT, namespace, "services")

@@ -45,6 +45,11 @@ REVIEWS: tuple[Rule, ...] = (
     Rule("authorization.k8s.io", "subjectaccessreviews", ("create",)),
 )
 """What the roll call's service needs besides: in the whole cluster, as neither has a namespace."""
+READING: tuple[Rule, ...] = (
+    Rule("", "pods/log", ("get",)),
+    Rule("", "events", ("list",)),
+)
+"""What the page needs besides, to show logs and events to whoever may read them."""
 LEADING: tuple[Rule, ...] = (
     Rule("coordination.k8s.io", "leases", ("get", "create", "update")),
     Rule("", "pods", ("patch",)),

@@ -5,7 +5,7 @@ kubectl may look at it with us, and a token that the API server has given up is 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from trainingjobs.cluster import paths
@@ -44,6 +44,40 @@ class User:
         return next(iter(self.extra.get(_POD_UID, ())), None)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What somebody would do; in all namespaces where it names none, to all where it names none."""
+
+    verb: str
+    namespace: str
+    name: str = ""
+    group: str = ""
+    resource: str
+    subresource: str = ""
+
+
+def get_job(namespace: str, name: str) -> Wish:
+    """Get one TrainingJob."""
+    return Wish(
+        verb="get", namespace=namespace, name=name, group=labels.GROUP, resource=labels.PLURAL
+    )
+
+
+def list_jobs(namespace: str) -> Wish:
+    """List the TrainingJobs of a namespace; of all, where it is ""."""
+    return Wish(verb="list", namespace=namespace, group=labels.GROUP, resource=labels.PLURAL)
+
+
+def read_log(namespace: str, pod: str) -> Wish:
+    """Read the log of one pod."""
+    return Wish(verb="get", namespace=namespace, name=pod, resource="pods", subresource="log")
+
+
+def list_events(namespace: str) -> Wish:
+    """List the events of a namespace."""
+    return Wish(verb="list", namespace=namespace, resource="events")
+
+
 class Reviews:
     """Asks; each answer is one request."""
 
@@ -72,35 +106,19 @@ class Reviews:
             extra={key: tuple(values) for key, values in (user.get("extra") or {}).items()},
         )
 
-    async def may_get(self, user: User, namespace: str, name: str) -> bool:
-        """True when this user may get this TrainingJob.
+    async def may(self, user: User, wish: Wish) -> bool:
+        """True when this user may do this.
 
         Raises:
             ApiError: when the API server does not say.
         """
-        return await self._may(user, verb="get", namespace=namespace, name=name)
-
-    async def may_list(self, user: User, namespace: str) -> bool:
-        """True when this user may list the TrainingJobs of a namespace; of all, where it is "".
-
-        Raises:
-            ApiError: when the API server does not say.
-        """
-        return await self._may(user, verb="list", namespace=namespace)
-
-    async def _may(self, user: User, **what: str) -> bool:
-        attributes = {
-            "group": labels.GROUP,
-            "version": labels.VERSION,
-            "resource": labels.PLURAL,
-            **what,
-        }
+        wanted = {name: value for name, value in asdict(wish).items() if value}
         spec = {
             "user": user.name,
             "uid": user.uid,
             "groups": list(user.groups),
             "extra": {key: list(values) for key, values in user.extra.items()},
-            "resourceAttributes": attributes,
+            "resourceAttributes": {"version": "v1", **wanted},
         }
         status = await self._ask(paths.ACCESS_REVIEWS, "SubjectAccessReview", spec)
         return bool(status.get("allowed")) and not status.get("denied")

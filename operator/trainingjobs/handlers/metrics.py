@@ -12,7 +12,7 @@ import prometheus_client as prometheus
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from trainingjobs.cluster.rbac import LEADING, REVIEWS, RULES
+from trainingjobs.cluster.rbac import LEADING, READING, REVIEWS, RULES
 from trainingjobs.cluster.store import Manifest, Store
 from trainingjobs.handlers.jobseries import JobSeries
 from trainingjobs.model.status import Phase
@@ -90,7 +90,7 @@ class Metrics:
             self.reconciles.labels(outcome)
         for result in RESULTS:
             self.finished.labels(result)
-        for rule in (*RULES, *REVIEWS, *LEADING):
+        for rule in (*RULES, *REVIEWS, *READING, *LEADING):
             for verb in set(rule.verbs) - _NOT_SENT:
                 self.requests.labels(verb, rule.resource, _CREATED if verb == "create" else _OK)
 

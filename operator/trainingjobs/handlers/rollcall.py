@@ -17,6 +17,7 @@ from trainingjobs.cluster.callers import Callers
 from trainingjobs.cluster.curves import Curves
 from trainingjobs.cluster.gate import Crowd, Gate
 from trainingjobs.cluster.passes import Passes
+from trainingjobs.cluster.records import Records
 from trainingjobs.cluster.reviews import Reviews
 from trainingjobs.cluster.rolls import Rolls
 from trainingjobs.cluster.store import Key, Store
@@ -113,6 +114,7 @@ class RollCall:
             leader=parts.leader,
             bounds=parts.bounds,
             curves=parts.curves,
+            records=Records(parts.api),
         ).serve(app)
         return app
 

@@ -14,9 +14,9 @@ from trainingjobs.cluster.gate import Gate, Ration
 from trainingjobs.cluster.memo import Memo
 from trainingjobs.cluster.observe import observe
 from trainingjobs.cluster.passes import digest, meant_for
-from trainingjobs.cluster.reviews import Reviews, User
+from trainingjobs.cluster.reviews import Reviews, User, Wish, get_job
 from trainingjobs.cluster.rolls import Rolls
-from trainingjobs.cluster.store import Key, Manifest, Store
+from trainingjobs.cluster.store import Manifest, Store
 from trainingjobs.handlers.answers import NO_LEADER, PROVEN, RefusedError, raw
 from trainingjobs.handlers.reports import bearer
 from trainingjobs.model import labels
@@ -65,7 +65,7 @@ class Rights:
         self._gate = gate
         self._api_tokens = api_tokens
         self._users: Memo[bytes, User | None] = Memo(_REMEMBERED, clock)
-        self._rights: Memo[tuple[bytes, Key], bool] = Memo(_REMEMBERED, clock)
+        self._rights: Memo[tuple[bytes, Wish], bool] = Memo(_REMEMBERED, clock)
 
     async def user(self, token: str, address: str) -> User:
         """Whose token it is.
@@ -87,27 +87,25 @@ class Rights:
             raise RefusedError(401, "the API server does not take this token")
         return user
 
-    async def may(self, user: User, token: str, key: Key, address: str) -> bool:
-        """True when this user may get this job."""
-
-        async def ask() -> tuple[bool, float]:
-            async with self._gate.turn(address):
-                return await self._reviews.may_get(user, *key), _SECONDS
-
-        return await self._rights.get((digest(token), key), ask)
-
-    async def may_list(
-        self, user: User, token: str, namespace: str, address: str, believed: float | None = None
+    async def may(
+        self, user: User, token: str, wish: Wish, address: str, believed: float | None = None
     ) -> bool:
-        """True when this user may list the jobs of a namespace; of all, where it is ""."""
+        """True when this user may do this.
+
+        Args:
+            user: who asks.
+            token: what shows it.
+            wish: what for.
+            address: from where.
+            believed: seconds for which a no holds, where that is for longer than a yes.
+        """
 
         async def ask() -> tuple[bool, float]:
             async with self._gate.turn(address):
-                may = await self._reviews.may_list(user, namespace)
+                may = await self._reviews.may(user, wish)
             return may, _SECONDS if may or believed is None else believed
 
-        # no job has an empty name
-        return await self._rights.get((digest(token), (namespace, "")), ask)
+        return await self._rights.get((digest(token), wish), ask)
 
 
 class Standings:
@@ -148,7 +146,7 @@ class Standings:
         request[PROVEN] = True
         if not self._sources.leads():
             raise RefusedError(503, NO_LEADER, 1)
-        if not await self._rights.may(user, token, key, address):
+        if not await self._rights.may(user, token, get_job(*key), address):
             # whether there is such a job is told to those alone who may get it
             words = "you may not get this TrainingJob: ask kubectl auth can-i get trainingjobs"
             raise RefusedError(403, words)

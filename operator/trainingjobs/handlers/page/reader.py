@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
-from trainingjobs.cluster.reviews import User
+from trainingjobs.cluster.reviews import User, Wish, get_job, list_jobs
 from trainingjobs.cluster.store import Key
 from trainingjobs.handlers.answers import NO_LEADER, PROVEN, RefusedError
 from trainingjobs.handlers.reports import bearer
@@ -58,7 +58,8 @@ class Reader:
             namespace: which one.
             believed: seconds for which a no holds, where that is for longer than a yes.
         """
-        return await self.rights.may_list(user, self.token, namespace, self.address, believed)
+        wish = list_jobs(namespace)
+        return await self.rights.may(user, self.token, wish, self.address, believed)
 
     async def must_get(self, key: Key) -> None:
         """Ask whether this job may be read.
@@ -66,8 +67,16 @@ class Reader:
         Raises:
             RefusedError: when it may not.
         """
-        if not await self.rights.may(await self.user(), self.token, key, self.address):
-            raise RefusedError(403, _NOT_THIS)
+        await self.must(get_job(*key), _NOT_THIS)
+
+    async def must(self, wish: Wish, words: str) -> None:
+        """Ask whether this may be done.
+
+        Raises:
+            RefusedError: when it may not, with these words.
+        """
+        if not await self.rights.may(await self.user(), self.token, wish, self.address):
+            raise RefusedError(403, words)
 
 
 def token_of(request: web.Request) -> tuple[str, str]:

@@ -3,20 +3,22 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 
 from aiohttp import web
 
 from trainingjobs.cluster.curves import Curves
-from trainingjobs.handlers.page import board, files, onejob
+from trainingjobs.cluster.records import Records
+from trainingjobs.handlers.page import archive, board, files, onejob
 from trainingjobs.handlers.page.reader import Reader, proven, token_of
 from trainingjobs.handlers.page.streams import Bounds, Feed, Stream, Streams
 from trainingjobs.handlers.standings import Rights, Sources
 
 JOBS = "/api/v1/trainingjobs/stream"
 JOB = "/api/v1/namespaces/{namespace}/trainingjobs/{name}/stream"
-PATHS = frozenset({"/", files.PATH, JOBS, JOB})
+PATHS = frozenset({"/", files.PATH, JOBS, JOB, archive.EVENTS, archive.POD_EVENTS, archive.LOG})
 _NOTED = 10.0
 """Seconds between the points of a curve: the resource is written no more often."""
 
@@ -30,6 +32,7 @@ class Page:
     leader: Callable[[], str]
     bounds: Bounds
     curves: Curves
+    records: Records
     _pen: asyncio.Task[None] | None = None
 
     def serve(self, app: web.Application) -> None:
@@ -52,8 +55,30 @@ class Page:
         app.router.add_get(files.PATH, static.one, allow_head=False)
         app.router.add_get(JOBS, jobs, allow_head=False)
         app.router.add_get(JOB, job, allow_head=False)
+        self._serve_archive(app)
         app.on_startup.append(self._start)
         app.on_cleanup.append(self._stop)
+
+    def _serve_archive(self, app: web.Application) -> None:
+        """Logs and events: short answers, each to a question of its own."""
+        kept = archive.Archive(self.sources.store, self.records, time.monotonic)
+        answers = {
+            archive.EVENTS: kept.events,
+            archive.POD_EVENTS: kept.pod_events,
+            archive.LOG: kept.log,
+        }
+        for path, answer in answers.items():
+            app.router.add_get(path, partial(self._answered, answer), allow_head=False)
+
+    async def _answered(
+        self,
+        answer: Callable[[web.Request, Reader], Awaitable[web.Response]],
+        request: web.Request,
+    ) -> web.Response:
+        reader = self._reader(request)
+        await reader.user()
+        proven(request)
+        return await answer(request, reader)
 
     def _reader(self, request: web.Request) -> Reader:
         token, address = token_of(request)

@@ -1,5 +1,4 @@
-// The command behind what is shown, to copy: the page itself changes nothing and reads no logs,
-// since it lends nobody the operator's rights.
+// The command behind what is shown, to copy: the page itself changes nothing.
 import { clean, h, say } from "./dom.js";
 
 const PLAIN = /^[A-Za-z0-9._/:=@,-]+$/;

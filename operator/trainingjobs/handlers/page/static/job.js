@@ -5,6 +5,7 @@ import { command, shown } from "./commands.js";
 import { h, put, putIfNew, say, words } from "./dom.js";
 import { age, between, clock, duration, number, part, phase, ranks as ranksOf } from "./format.js";
 import { Ranks } from "./ranks.js";
+import { Events, Log } from "./records.js";
 import { Stream } from "./stream.js";
 
 export class JobView {
@@ -21,6 +22,9 @@ export class JobView {
     this.conditions = h("section", { "aria-labelledby": "conditions" });
     this.curves = new Curves();
     this.ranks = new Ranks((rank, instance) => this.#logs(rank, instance));
+    const path = `api/v1/namespaces/${encodeURIComponent(namespace)}/trainingjobs/${encodeURIComponent(name)}`;
+    this.events = new Events(path, token);
+    this.log = new Log(path, token);
     put(root, h("nav", { "aria-label": "Back" }, h("a", { href: "#/" }, "\u25C2 all jobs")),
       h("h1", {}, h("span", { class: "faint" }, `${namespace}/`), name), this.note, this.state, this.facts,
       this.#command("describe the job", "kubectl", "tj", "describe", name, "-n", namespace),
@@ -28,15 +32,14 @@ export class JobView {
       h("section", { "aria-labelledby": "curves" }, h("h2", { id: "curves" }, "Training"), this.curves.node,
         this.#command("watch the training", "kubectl", "tj", "top", name, "-n", namespace)),
       h("section", { "aria-labelledby": "ranks" }, h("h2", { id: "ranks" }, "Ranks"), this.ranks.node,
-        this.#command("all ranks' stacks", "kubectl", "tj", "stacks", name, "-n", namespace),
+        this.#command("all ranks' stacks", "kubectl", "tj", "stacks", name, "-n", namespace)),
+      h("section", { "aria-labelledby": "log" }, h("h2", { id: "log" }, "Log"), this.log.node,
         this.#command("all ranks' logs", "kubectl", "tj", "logs", "-f", name, "-n", namespace)),
       this.before, this.conditions,
-      h("section", { "aria-labelledby": "events" }, h("h2", { id: "events" }, "Events and logs"),
-        h("p", {}, "These are not shown here: your own rights read them, and the operator lends nobody its own."),
+      h("section", { "aria-labelledby": "events" }, h("h2", { id: "events" }, "Events"), this.events.node,
         this.#command("the job's events", "kubectl", "events", "--for", `trainingjob/${name}`, "-n", namespace),
         this.#command("the job's manifest", "kubectl", "get", "trainingjob", name, "-n", namespace, "-o", "yaml")));
-    const path = `api/v1/namespaces/${encodeURIComponent(namespace)}/trainingjobs/${encodeURIComponent(name)}/stream`;
-    this.#stream = new Stream(path, token, {
+    this.#stream = new Stream(`${path}/stream`, token, {
       curves: (it) => this.curves.begin(it), job: (it) => this.#take(it), ranks: (it) => this.ranks.take(it),
     }, told);
     this.#timer = setInterval(() => this.#draw(), 5000);
@@ -45,6 +48,8 @@ export class JobView {
   close() {
     this.#stream.close();
     this.ranks.close();
+    this.events.close();
+    this.log.close();
     clearInterval(this.#timer);
   }
 
@@ -93,7 +98,13 @@ export class JobView {
 
   /** Of its pod: what `logs` calls a rank is an instance, which may run several processes. */
   #logs(rank, instance) {
-    return this.#command(`the logs of rank ${rank}`, "kubectl", "tj", "logs", "-f", this.name, "-n", this.namespace, "--rank", String(instance));
+    const show = h("button", { type: "button" }, `show the log of rank ${rank}`);
+    show.addEventListener("click", () => {
+      this.log.show(instance);
+      this.log.node.scrollIntoView({ block: "start" });
+    });
+    return [h("p", {}, show),
+      this.#command(`the logs of rank ${rank}`, "kubectl", "tj", "logs", "-f", this.name, "-n", this.namespace, "--rank", String(instance))];
   }
 
   #command(what, ...given) {

@@ -1,5 +1,6 @@
 // Server-sent events by fetch: an EventSource can show no token. One stream at a time, closed while
 // nobody looks at the page, opened again with patience when it breaks.
+import { ask, wordsOf } from "./ask.js";
 
 const SLOWEST = 10_000, QUICKEST = 1_000;
 const HIDDEN = 15_000;
@@ -41,10 +42,7 @@ export class Stream {
     this.#heard = Date.now();
     let words = "the connection has ended";
     try {
-      const answer = await fetch(new URL(this.#path, document.baseURI), {
-        headers: { Authorization: `Bearer ${this.#token}` }, signal: abort.signal,
-        credentials: "omit", cache: "no-store", redirect: "error",
-      });
+      const answer = await ask(this.#path, this.#token, abort.signal);
       if (!answer.ok) return this.#refused(answer.status, await wordsOf(answer));
       this.#told("live", "");
       words = await this.#read(answer.body.getReader()) ?? words;
@@ -99,13 +97,5 @@ export class Stream {
     if (found[1] === "bye") return value.error;
     this.#on[found[1]]?.(value);
     return null;
-  }
-}
-
-async function wordsOf(answer) {
-  try {
-    return (await answer.json()).error ?? answer.statusText;
-  } catch {
-    return answer.statusText;
   }
 }

@@ -1,0 +1,134 @@
+"""What the page shows of logs and events, to whoever may read the same with kubectl.
+
+The operator reads them with a right of its own, so each time it asks the API server first
+whether the reader has that right too.
+"""
+
+from collections.abc import Awaitable, Callable
+
+from aiohttp import web
+
+from trainingjobs.cluster import errors
+from trainingjobs.cluster.errors import ApiError
+from trainingjobs.cluster.gate import Crowd
+from trainingjobs.cluster.memo import Memo
+from trainingjobs.cluster.records import Records
+from trainingjobs.cluster.reviews import list_events, read_log
+from trainingjobs.cluster.store import Manifest, Store
+from trainingjobs.handlers.answers import RefusedError, raw
+from trainingjobs.handlers.page.reader import Reader
+from trainingjobs.handlers.page.streams import compact
+from trainingjobs.model import containers
+from trainingjobs.model.job import TrainingJob, parse
+from trainingjobs.model.observed import PodSeen
+
+_OF = "/api/v1/namespaces/{namespace}/trainingjobs/{name}"
+EVENTS = f"{_OF}/events"
+POD_EVENTS = f"{_OF}/instances/{{instance}}/events"
+LOG = f"{_OF}/instances/{{instance}}/log"
+_LOG_SECONDS = 2.0
+_EVENTS_SECONDS = 10.0
+"""An API server looks at all events of a namespace to find those of one object."""
+_KEPT_BYTES = 8_000_000
+_AT_ONE_TIME = 6
+_OF_ONE_USER = 3
+_NO_LOG = "you may not read the logs of this namespace: ask kubectl auth can-i get pods/log"
+_NO_EVENTS = "you may not list the events of this namespace: ask kubectl auth can-i list events"
+_GONE = "there is no such TrainingJob in what this operator serves"
+_NO_POD = "this instance has no pod now"
+_NOT_OURS = (
+    "the operator itself may not read them here (the chart's rollCall.records): use the command"
+)
+
+
+class Archive:
+    """The handler of these questions."""
+
+    def __init__(self, store: Store, records: Records, clock: Callable[[], float]) -> None:
+        self._store = store
+        self._records = records
+        self._known: Memo[str, bytes] = Memo(_KEPT_BYTES, clock, len)
+        self._crowd = Crowd(_AT_ONE_TIME, _OF_ONE_USER)
+
+    async def events(self, request: web.Request, reader: Reader) -> web.Response:
+        """What was told of a job."""
+        body = await self._body(request, reader)
+        return await self._events(reader, body["metadata"], body["metadata"]["uid"])
+
+    async def pod_events(self, request: web.Request, reader: Reader) -> web.Response:
+        """What was told of one of its pods."""
+        body = await self._body(request, reader)
+        return await self._events(reader, body["metadata"], self._pod(request, body).uid)
+
+    async def log(self, request: web.Request, reader: Reader) -> web.Response:
+        """The last lines that one of its pods wrote."""
+        body = await self._body(request, reader)
+        pod, namespace = self._pod(request, body), body["metadata"]["namespace"]
+        await reader.must(read_log(namespace, pod.name), _NO_LOG)
+        container = _trainer(body, pod)
+
+        async def read() -> tuple[bytes, float]:
+            text, more = await self._records.log(namespace, pod.name, container)
+            told = {"pod": pod.name, "attempt": pod.attempt, "text": text, "more": more}
+            return compact(told), _LOG_SECONDS
+
+        return await self._answer(reader, f"log {pod.uid}", read)
+
+    async def _events(self, reader: Reader, of: Manifest, uid: str) -> web.Response:
+        await reader.must(list_events(of["namespace"]), _NO_EVENTS)
+
+        async def read() -> tuple[bytes, float]:
+            found = await self._records.events(of["namespace"], uid)
+            return compact({"events": found}), _EVENTS_SECONDS
+
+        return await self._answer(reader, f"events {uid}", read)
+
+    async def _answer(
+        self, reader: Reader, what: str, read: Callable[[], Awaitable[tuple[bytes, float]]]
+    ) -> web.Response:
+        """What is read once for all who look at it at one time."""
+        with self._crowd.room((await reader.user()).name):
+            try:
+                return raw(await self._known.get(what, read))
+            except ApiError as error:
+                raise _refusal(error) from error
+
+    async def _body(self, request: web.Request, reader: Reader) -> Manifest:
+        """The job that is asked about, for who may get it."""
+        key = request.match_info["namespace"], request.match_info["name"]
+        await reader.is_due()
+        await reader.must_get(key)
+        body = self._store.job(key)
+        if body is None:
+            raise RefusedError(404, _GONE)
+        return body
+
+    def _pod(self, request: web.Request, body: Manifest) -> PodSeen:
+        """The instance's pod of the last attempt that has one."""
+        wanted = request.match_info["instance"]
+        found = [
+            it for it in self._store.pods_of(body["metadata"]["uid"]) if str(it.rank) == wanted
+        ]
+        if not found:
+            raise RefusedError(404, _NO_POD)
+        return found[-1]
+
+
+def _trainer(body: Manifest, pod: PodSeen) -> str:
+    # whatever its status says
+    job = parse({**body, "status": {}})
+    if not isinstance(job, TrainingJob):
+        raise RefusedError(404, "the spec of this TrainingJob cannot be read: see its events")
+    name: str = containers.trainer(job.template(pod.rank))["name"]
+    return name
+
+
+def _refusal(error: ApiError) -> RefusedError:
+    if error.status == errors.FORBIDDEN:
+        return RefusedError(403, _NOT_OURS)
+    if error.status == errors.BAD_REQUEST:
+        # so the kubelet says that a container has not begun to write
+        return RefusedError(404, error.message)
+    if error.status == errors.NOT_FOUND:
+        return RefusedError(404, _NO_POD)
+    return RefusedError(503, "the API server does not tell them now: come again", 5)

@@ -1,0 +1,48 @@
+// Questions to the operator, with the token: answers are never kept, and no cookie goes with them.
+
+/** The answer to one. */
+export function ask(path, token, signal) {
+  return fetch(new URL(path, document.baseURI), {
+    headers: { Authorization: `Bearer ${token}` }, signal, credentials: "omit", cache: "no-store", redirect: "error",
+  });
+}
+
+/** What a refusal says. */
+export async function wordsOf(answer) {
+  try {
+    return (await answer.json()).error ?? answer.statusText;
+  } catch {
+    return answer.statusText;
+  }
+}
+
+/** The same question again and again while somebody looks; each once the one before is answered. */
+export class Asking {
+  #path; #token; #seconds; #told; #abort = new AbortController(); #timer = null;
+
+  /** `told(value, words)` with what is answered, or with why nothing is. */
+  constructor(path, token, seconds, told) {
+    this.#path = path; this.#token = token; this.#seconds = seconds; this.#told = told;
+    this.#ask();
+  }
+
+  close() {
+    this.#abort.abort();
+    clearTimeout(this.#timer);
+  }
+
+  async #ask() {
+    let patience = this.#seconds;
+    if (!document.hidden) {
+      try {
+        const answer = await ask(this.#path, this.#token, this.#abort.signal);
+        const found = answer.ok ? [await answer.json(), ""] : [null, await wordsOf(answer)];
+        if (!this.#abort.signal.aborted) this.#told(...found);
+        if (!answer.ok) patience *= 3;
+      } catch (error) {
+        if (!this.#abort.signal.aborted) this.#told(null, `the operator cannot be reached (${error.message})`);
+      }
+    }
+    if (!this.#abort.signal.aborted) this.#timer = setTimeout(() => this.#ask(), 1000 * patience);
+  }
+}

@@ -1,0 +1,83 @@
+// What the cluster has written down: a job's events, and the last lines of one of its pods. Both are
+// read anew while they are shown; whoever may not read them is told the command.
+import { Asking } from "./ask.js";
+import { h, lines, put, putIfNew, say } from "./dom.js";
+import { age } from "./format.js";
+
+const EVENTS = 20, LOG = 3;
+
+export class Events {
+  #asking;
+
+  constructor(path, token) {
+    this.rows = h("tbody");
+    this.note = h("p", { class: "faint", role: "status" }, "Reading them.");
+    const heads = ["Seen", "Type", "Reason", "Times", "What it says"].map((it) => h("th", { scope: "col" }, it));
+    this.table = h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Events of the job", hidden: true },
+      h("table", { class: "events" }, h("caption", {}, "Events of the job, the newest first"), h("thead", {}, h("tr", {}, heads)), this.rows));
+    this.node = h("div", {}, this.note, this.table);
+    this.#asking = new Asking(`${path}/events`, token, EVENTS, (it, words) => this.#take(it, words));
+  }
+
+  close() {
+    this.#asking.close();
+  }
+
+  #take(told, words) {
+    say(this.note, told ? (told.events.length ? "" : "There are none; a cluster keeps them for an hour.") : `Not shown: ${words}`);
+    if (!told) return;
+    this.table.hidden = !told.events.length;
+    putIfNew(this.rows, told.events.map((it) => [it, age(it.last)]), () => told.events.map((it) => h("tr", {},
+      h("td", { class: "number" }, age(it.last)), h("td", {}, h("span", { class: it.type === "Warning" ? "bad" : "faint" }, it.type)),
+      h("td", {}, it.reason), h("td", { class: "number" }, it.count), h("td", { class: "says" }, it.message))));
+  }
+}
+
+export class Log {
+  #path; #token; #asking = null;
+
+  constructor(path, token) {
+    this.#path = path; this.#token = token;
+    this.instance = h("input", { id: "instance", type: "number", min: "0", value: "0", inputmode: "numeric" });
+    this.follow = h("input", { id: "follow", type: "checkbox", checked: true, onchange: () => this.#again() });
+    this.note = h("p", { class: "faint", role: "status" }, "Choose a rank above, or a pod by its number.");
+    this.text = h("pre", { class: "log", tabindex: "0", role: "region", "aria-label": "The last lines of the log", hidden: true });
+    const form = h("form", { class: "tools" }, h("label", { for: "instance" }, "Instance"), this.instance,
+      h("button", { type: "submit" }, "show its log"), this.follow, h("label", { for: "follow" }, "follow"));
+    form.addEventListener("submit", (event) => { event.preventDefault(); this.show(this.instance.value); });
+    this.node = h("div", {}, form, this.note, this.text);
+  }
+
+  close() {
+    this.#asking?.close();
+  }
+
+  /** Show the log of this instance's pod. */
+  show(instance) {
+    this.instance.value = instance;
+    this.text.hidden = true;
+    put(this.text);
+    say(this.note, "Reading it.");
+    this.#again(true);
+  }
+
+  #again(anew = false) {
+    const asks = this.#asking !== null;
+    this.close();
+    if (!anew && !(asks && this.follow.checked)) return;
+    const path = `${this.#path}/instances/${encodeURIComponent(this.instance.value)}/log`;
+    this.#asking = new Asking(path, this.#token, LOG, (it, words) => this.#take(it, words));
+  }
+
+  #take(told, words) {
+    if (!this.follow.checked) this.close();
+    if (!told) return say(this.note, `Not shown: ${words}`);
+    say(this.note, `${told.pod}, attempt ${told.attempt}${told.more ? ": its last lines, there are more" : ""}${told.text ? "" : ": it has written nothing"}`);
+    this.text.hidden = !told.text;
+    const text = lines(told.text);
+    if (this.text.textContent === text) return;
+    const atEnd = this.text.scrollHeight - this.text.scrollTop - this.text.clientHeight < 40;
+    this.text.textContent = text;
+    if (atEnd) this.text.scrollTop = this.text.scrollHeight;
+  }
+}
