@@ -9,16 +9,35 @@ from __future__ import annotations
 import os
 
 MOST = 1024
-"""Processes that are looked at: where there are more, only the own one counts."""
+"""Processes, and threads, that are looked at: where there are more, only the own one counts."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def used() -> tuple[float, int]:
-    """Seconds of CPU, and bytes read and written, of files and otherwise."""
-    family = [os.getpid(), *_descendants(os.getpid())]
-    times = os.times()
-    cpu = times.user + times.system + times.children_user + times.children_system
-    return cpu + sum(map(_cpu, family[1:])), sum(map(_io, family))
+class Used:
+    """Until now."""
+
+    def __init__(self) -> None:
+        family = [os.getpid(), *_descendants(os.getpid())]
+        times = os.times()
+        own = times.user + times.system + times.children_user + times.children_system
+        self.cpu = own + sum(map(_cpu, family[1:]))
+        """Seconds of CPU."""
+        self.io = sum(map(_io, family))
+        """Bytes read and written, of files and otherwise."""
+        self.waited = _waited(family)
+
+    def starved(self, before: Used) -> float:
+        """Seconds for which its threads could have run since, and others did.
+
+        Who gets no core has work to do all the same. Of a thread that has ended nothing is known.
+        """
+        return (
+            sum(
+                max(0, waited - before.waited.get(thread, 0))
+                for thread, waited in self.waited.items()
+            )
+            / 1e9
+        )
 
 
 def _descendants(first: int) -> list[int]:
@@ -51,6 +70,28 @@ def _cpu(process: int) -> float:
 def _stat(process: int) -> list[bytes]:
     """The fields behind its name, which may hold anything."""
     return _read(f"/proc/{process}/stat").rpartition(b")")[2].split()
+
+
+def _waited(family: list[int]) -> dict[int, int]:
+    """Nanoseconds by thread; empty where the kernel does not tell, or it is too much to look at."""
+    threads = [(it, thread) for it in family for thread in _threads(it)]
+    if len(threads) > MOST:
+        return {}
+    return {thread: _delay(process, thread) for process, thread in threads}
+
+
+def _threads(process: int) -> list[int]:
+    try:
+        return [int(name) for name in os.listdir(f"/proc/{process}/task")]
+    except (OSError, ValueError):
+        return []
+
+
+def _delay(process: int, thread: int) -> int:
+    try:
+        return int(_read(f"/proc/{process}/task/{thread}/schedstat").split()[1])
+    except (ValueError, IndexError):
+        return 0
 
 
 def _io(process: int) -> int:

@@ -19,14 +19,16 @@ class Meter:
 
     def __init__(self) -> None:
         self.time = time.monotonic()
-        self.cpu, self.io = _usage.used()
+        self.used = _usage.Used()
 
     def since(self, before: Meter) -> dict[str, float]:
-        """Cores, and bytes per second."""
+        """Cores that it used or waited for, and bytes per second."""
         seconds = max(1e-3, self.time - before.time)
+        now, then = self.used, before.used
+        cores = max(0.0, now.cpu - then.cpu) + now.starved(then)
         return {
-            "cpu": round(max(0.0, self.cpu - before.cpu) / seconds, 3),
-            "io": round(max(0, self.io - before.io) / seconds, 1),
+            "cpu": round(cores / seconds, 3),
+            "io": round(max(0, now.io - then.io) / seconds, 1),
         }
 
 

@@ -1,5 +1,6 @@
 """What a process has used, its children's work included."""
 
+import os
 import subprocess
 import sys
 import time
@@ -26,19 +27,19 @@ GRANDCHILD = ("-c", f"import subprocess, sys; subprocess.run([sys.executable, '-
 def test_what_it_has_started_counts_while_it_runs_and_when_it_has_ended(
     program: tuple[str, ...],
 ) -> None:
-    cpu, io = _usage.used()
+    before = _usage.Used()
     with subprocess.Popen(
         [sys.executable, *program], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as child:
         assert child.stdout is not None
         child.stdout.readline()
-        running = _usage.used()
+        running = _usage.Used()
         child.communicate(b"\n")
-    ended = _usage.used()
-    assert running[0] >= cpu + 0.4
-    assert ended[0] >= running[0] - 0.1
-    assert running[1] >= io + 20_000_000
-    assert ended[1] >= io + 20_000_000
+    ended = _usage.Used()
+    assert running.cpu >= before.cpu + 0.4
+    assert ended.cpu >= running.cpu - 0.1
+    assert running.io >= before.io + 20_000_000
+    assert ended.io >= before.io + 20_000_000
 
 
 def test_what_rests_uses_nothing() -> None:
@@ -50,6 +51,52 @@ def test_what_rests_uses_nothing() -> None:
 
 def test_where_too_much_runs_the_own_process_counts_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_usage, "MOST", 1)
-    cpu, io = _usage.used()
-    assert cpu > 0
-    assert io > 0
+    used = _usage.Used()
+    assert used.cpu > 0
+    assert used.io > 0
+
+
+SPINS = "print(flush=True)\nwhile True: pass"
+REST = "import os; os.sched_setaffinity(0, {{{core}}}); "
+
+
+def test_who_gets_no_core_is_not_idle() -> None:
+    """Four of which each would have a whole core, on one: what they wait for counts."""
+    core = min(os.sched_getaffinity(0))
+    others = [spinning(core) for _ in range(3)]
+    child = spinning(core)
+    try:
+        before = _usage.Used()
+        deadline = time.monotonic() + 60
+        while _usage.Used().starved(before) < 3:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        now = _usage.Used()
+        waited = now.waited[child.pid] - before.waited[child.pid]
+        assert waited > 0.1 * now.starved(before) * 1e9
+    finally:
+        for it in (*others, child):
+            it.kill()
+            it.communicate()
+
+
+def spinning(core: int) -> subprocess.Popen[bytes]:
+    program = REST.format(core=core) + SPINS
+    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    child.stdout.readline()
+    return child
+
+
+def test_a_thread_that_is_new_or_has_ended_takes_nothing_away() -> None:
+    before, now = _usage.Used(), _usage.Used()
+    before.waited = {1: 5_000_000_000, 2: 1_000_000_000}
+    now.waited = {2: 3_000_000_000, 3: 500_000_000}
+    assert now.starved(before) == 2.5
+
+
+def test_a_kernel_that_does_not_tell_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_usage, "_read", lambda _: b"")
+    assert set(_usage.Used().waited.values()) == {0}
+    monkeypatch.setattr(_usage, "MOST", 0)
+    assert _usage.Used().waited == {}

@@ -170,7 +170,7 @@ class Report(Model):
     longest_quiet: Span = 0
     """The longest such silence that ended by itself."""
     cpu: Span = 0
-    """CPU cores that the process used since its last report."""
+    """CPU cores that it used, or waited for while others had them, since its last report."""
     io: Span = 0
     """Bytes per second that it read and wrote since its last report."""
     own_seconds: Span | None = None
