@@ -26,8 +26,6 @@ class Scenario:
     instances: int = 3
     program: tuple[str, ...] = ("python",)
     arguments: tuple[str, ...] = ()
-    cpu: str = "10m"
-    """A rank that is to be seen at work gets a share of the cores that all others want as well."""
     operator_at: str = ""
     """An address that the pods take for the operator's."""
     spec: Manifest = field(default_factory=dict)
@@ -67,7 +65,6 @@ SCENARIOS = {
         script="evaluation",
         instances=2,
         arguments=(str(EVALUATION),),
-        cpu="300m",
     ),
 }
 """In the order of their start. The last one is at work for long, where the others only wait."""
@@ -109,7 +106,6 @@ def _template(scenario: Scenario, operator: str) -> Manifest:
     script = f"{scenario.script}.py"
     container["command"] = [*scenario.program, script, *scenario.arguments]
     container["workingDir"] = MOUNT
-    container["resources"]["requests"]["cpu"] = scenario.cpu
     container["volumeMounts"] = [{"name": "scripts", "mountPath": MOUNT}]
     pod["volumes"] = [{"name": "scripts", "configMap": {"name": "scripts"}}]
     if scenario.operator_at:
