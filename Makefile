@@ -14,7 +14,7 @@ PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest
 NAMESPACE := trainingjob-system
 
-.PHONY: help install lint format types layers unit integration minors e2e examples browser-test faults bench bench-page test \
+.PHONY: help install lint format types layers unit integration minors e2e examples browser-test faults bench bench-hang bench-page test \
         upgrade-test security audit docs tour generate cluster cluster-down images node-image deploy undeploy run quickstart \
         coverage clean
 
@@ -85,6 +85,9 @@ faults: install ## Disturb the operator at every write and watch event: 14 minut
 bench: install ## Measure us beside our peers: hours (BENCH_RUNS=5, SCENARIOS="1x500 fall", SYSTEMS="raw ours")
 	@PYTHONPATH=operator:.:tests $(PYTHON) -m benchmarks.compare
 	@PYTHONPATH=operator:.:tests $(PYTHON) -m benchmarks.compare.page
+
+bench-hang: install ## Measure until a rank that hangs is named, on the deployed local cluster (BENCH_RUNS=5)
+	@PYTHONPATH=operator:.:tests $(PYTHON) -m benchmarks.hang
 
 bench-page: install ## Write what `make bench` has measured into docs/performance.md
 	@PYTHONPATH=operator:.:tests $(PYTHON) -m benchmarks.compare.page --write

@@ -15,6 +15,7 @@ _BESIDE: Final = frozenset(
     {"create pods", "create services", "create configmaps", "create jobs", "create serviceaccounts"}
 )
 """What a job consists of; all other writes are about it."""
+_QUIET: Final = 60.0
 _EARLY: Final = 1.0
 """Jobs and pods come by two watches, of which one may be read later than the other."""
 
@@ -80,6 +81,22 @@ def beside(work: Trial) -> int:
     asked = work.requests().items()
     writes = {what: count for what, count in asked if what.split()[0] in WRITES}
     return sum(count for what, count in writes.items() if what not in _BESIDE)
+
+
+async def quiet(work: Trial, pods: int) -> Figures:
+    """A job that runs: what the system does about it for a minute."""
+    with work.started(), kubelet(work.stand):
+        await warm(work)
+        await work.submit(named(1, pods), NODE)
+        await work.view.until(lambda: len(work.view.running) == 1, work.patience)
+        await work.settled()
+        work.begin()
+        await asyncio.sleep(_QUIET)
+        return {
+            "cpu %": 100 * work.operator.seconds() / _QUIET,
+            "requests a minute": sum(work.requests().values()) * 60 / _QUIET,
+            "writes a minute": work.stand.audit.writes(work.usages) * 60 / _QUIET,
+        }
 
 
 async def fall(work: Trial, pods: int) -> Figures:

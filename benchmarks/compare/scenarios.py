@@ -80,6 +80,11 @@ SCENARIOS: Final = {
         run=partial(life.fall, pods=100),
         systems=("ours", "jobset", "jobset-raised"),
     ),
+    "quiet": Scenario(
+        what="a job of 100 pods that runs, and nothing changes",
+        run=partial(life.quiet, pods=100),
+        systems=DEFAULTS,
+    ),
     "restart": Scenario(
         what="killed and started with 1,000 x 10 pods",
         run=partial(endure.restart, jobs=_many(1000), pods=10),

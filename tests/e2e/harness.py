@@ -159,6 +159,13 @@ class Namespace:
         found = any(text in line for line in lines(command))
         assert found, f"{pod} ended without a line with {text!r}"
 
+    def told_at(self, pod: str, words: str) -> float:
+        """The time that a pod has told behind these words, in seconds of the epoch."""
+        self.wait_for_line(pod, words)
+        told = re.search(rf"{words} ([\d.]+)", self.kubectl("logs", pod))
+        assert told is not None
+        return float(told[1])
+
     def _states(self, kind: str, query: str, deadline: float) -> Iterator[Objects]:
         """The objects of a kind now, and after each change, until the deadline."""
         while (left := deadline - time.monotonic()) > 0:

@@ -60,10 +60,7 @@ class Play:
 
     def hung_at(self, pod: str) -> float:
         """When a pod told that it would hang."""
-        self.lab.wait_for_line(pod, "hangs at")
-        told = re.search(r"hangs at ([\d.]+)", self.lab.kubectl("logs", pod))
-        assert told is not None
-        return float(told[1])
+        return self.lab.told_at(pod, "hangs at")
 
     def whole(self, job: str) -> Manifest:
         """What the operator's own service tells of a job, to one who may get it."""
