@@ -14,7 +14,7 @@ PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest
 NAMESPACE := trainingjob-system
 
-.PHONY: help install lint format types layers unit integration minors e2e examples browser-test faults bench bench-hang bench-page test \
+.PHONY: help install lint format types layers unit integration minors e2e examples browser-test monitoring-test faults bench bench-hang bench-page test \
         upgrade-test security audit docs tour generate cluster cluster-down images node-image deploy undeploy run quickstart \
         coverage clean
 
@@ -56,7 +56,7 @@ layers: install ## Check that the layers hold (import-linter)
 	@.venv/bin/lint-imports
 
 unit: install ## Run the tests that need nothing: seconds
-	@$(PYTEST) -m "not integration and not e2e and not example and not upgrade and not browser" --cov --cov-report=term:skip-covered
+	@$(PYTEST) -m "not integration and not e2e and not example and not upgrade and not browser and not monitoring" --cov --cov-report=term:skip-covered
 
 integration: install ## Run the tests against a real API server, built if missing (KUBERNETES=1.36)
 	@$(if $(KUBERNETES),export KUBEBUILDER_ASSETS; KUBEBUILDER_ASSETS=$$($(PYTHON) -m localcluster assets $(KUBERNETES)); \
@@ -78,6 +78,10 @@ browser-test: install ## See the operator's page in a headless Chromium: a minut
 	@command -v "$${CHROMIUM:-chromium}" >/dev/null || { echo "chromium is needed: sudo apt-get install chromium" >&2; exit 1; }
 	@$(UV) sync --frozen --quiet --group browser
 	@$(PYTEST) -m browser
+
+monitoring-test: deploy ## See the Grafana dashboard's queries over real data: 5 minutes (needs prometheus)
+	@command -v prometheus >/dev/null || { echo "prometheus is needed: sudo apt-get install prometheus" >&2; exit 1; }
+	@KUBECONFIG=$$($(PYTHON) -m localcluster kubeconfig) $(PYTEST) -m monitoring -s
 
 faults: install ## Disturb the operator at every write and watch event: 14 minutes (FAULTS_SECONDS=, FAULTS_SEED=)
 	@$(PYTEST) -m faults -rs
@@ -112,7 +116,7 @@ audit: install ## Ask OSV for known vulnerabilities of the locked libraries (nee
 	@$(UV) audit --frozen
 
 coverage: install ## Show the lines and branches that unit tests do not reach
-	@$(PYTEST) -m "not integration and not e2e and not example and not upgrade and not browser" --cov --cov-report=term-missing:skip-covered
+	@$(PYTEST) -m "not integration and not e2e and not example and not upgrade and not browser and not monitoring" --cov --cov-report=term-missing:skip-covered
 
 ##@ Build and run
 # in an environment of its own, as it is no library of the project's; strict: a broken link or anchor ends it

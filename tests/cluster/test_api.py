@@ -258,6 +258,20 @@ async def test_a_list_that_took_too_long_starts_again_in_one_piece(server: Serve
     assert server.asked[2][2] == {"a": "b", "limit": "0"}
 
 
+async def test_the_next_page_is_on_its_way_while_one_is_read(server: Server) -> None:
+    server.answers = [page("a", "next"), page("b", "more"), page("c")]
+    async with server.api() as api:
+        answered = asyncio.Semaphore(0)
+        api.on_answer = lambda *_: answered.release()
+        pages = api.pages(PODS)
+        assert (await anext(pages))["items"] == ["a"]
+        for _ in range(2):
+            await asyncio.wait_for(answered.acquire(), 10)
+        assert len(server.asked) == 2, "one ahead, and no more"
+        await pages.aclose()
+        assert len(server.asked) == 2
+
+
 @pytest.mark.parametrize(
     ("path", "resource", "named"),
     [

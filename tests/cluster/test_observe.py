@@ -124,3 +124,17 @@ async def test_a_sweep_that_breaks_off_removes_nothing(place: Place) -> None:
     with pytest.raises(ApiError):
         await place.sweep("lab")
     assert observe(place.store, a_job()).pods
+
+
+async def test_a_watch_may_go_on_from_where_a_sweep_has_looked(place: Place) -> None:
+    sweep = place.sweeper("lab")
+    assert sweep.listed("pods", "lab") is None
+    await sweep.once()
+    version = str(place.api.revision)
+    assert sweep.listed("pods", "lab") == version
+    assert sweep.listed("services", "lab") == version
+    assert sweep.listed("trainingjobs", "lab") is None
+    assert sweep.listed("pods", "lab") is None, "told once: what was told last week is too old"
+    await sweep.once()
+    assert sweep.listed("pods", "lab") == version
+    assert sweep.listed("pods", None) is None

@@ -9,7 +9,7 @@ import kopf
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
-from kopf._cogs.clients import auth, watching
+from kopf._cogs.clients import auth, fetching, watching
 from kopf._cogs.structs import credentials, references
 
 from handlers.instant import run
@@ -62,6 +62,28 @@ def test_what_is_taken_in_goes_no_further(monkeypatch: pytest.MonkeyPatch) -> No
 
     assert run(all_of("pods")) == [0, 2]
     assert run(all_of("trainingjobs")) == [0, 1, 2]
+
+
+async def test_what_was_listed_a_moment_ago_is_not_read_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first watch goes on from our own list; one that begins anew lists what is there."""
+
+    async def kopfs(**_: Any) -> AsyncIterator[Any]:
+        yield ["a pod"], "9"
+
+    versions = {("pods", "a"): "5"}
+    monkeypatch.setattr(fetching, "fetch_objs", None)
+    monkeypatch.setattr(endurance, "_KOPFS_LIST", kopfs)
+    endurance.go_on(lambda plural, namespace: versions.pop((plural, namespace), None))
+
+    async def pages(plural: str) -> list[Any]:
+        options = {"resource": SimpleNamespace(plural=plural), "namespace": "a"}
+        return [it async for it in fetching.fetch_objs(**options)]
+
+    assert await pages("pods") == [((), "5")]
+    assert await pages("pods") == [(["a pod"], "9")]
+    assert await pages("services") == [(["a pod"], "9")]
 
 
 PODS = references.Resource("", "v1", "pods", kind="Pod", namespaced=True, verbs=frozenset({"list"}))

@@ -130,19 +130,26 @@ class Api:
         to see an item twice.
         """
         wanted = {**(query or {}), "limit": str(limit)}
-        while True:
+        page = await self.request("GET", path, query=wanted)
+        while token := page["metadata"].get("continue"):
+            # the next one is made there while this one is taken in here
+            following = asyncio.create_task(self._page(path, query or {}, limit, token))
             try:
-                page = await self.request("GET", path, query=wanted)
-            except ApiError as error:
-                if not gone(error) or "continue" not in wanted:
-                    raise
-                wanted = {**(query or {}), "limit": "0"}
-                continue
-            yield page
-            token = page["metadata"].get("continue")
-            if not token:
-                return
-            wanted["continue"] = token
+                yield page
+                page = await following
+            finally:
+                following.cancel()
+        yield page
+
+    async def _page(self, path: str, query: Mapping[str, str], limit: int, token: str) -> Json:
+        """The page behind another; everything in one piece where its time is over."""
+        wanted = {**query, "limit": str(limit), "continue": token}
+        try:
+            return await self.request("GET", path, query=wanted)
+        except ApiError as error:
+            if not gone(error):
+                raise
+            return await self.request("GET", path, query={**query, "limit": "0"})
 
     async def _once(self, method: str, path: str, options: Options, body: Json | None) -> bytes:
         writes = method != "GET"

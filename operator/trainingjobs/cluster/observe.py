@@ -54,6 +54,7 @@ class Sweep:
     namespaces: tuple[str, ...]
     swept: set[str | None] = field(default_factory=set)
     """The namespaces of which everything has been listed once."""
+    _versions: dict[tuple[str, str | None], str] = field(default_factory=dict)
 
     async def once(self) -> None:
         """List everything; the jobs for which that was news are woken.
@@ -68,9 +69,14 @@ class Sweep:
         """True when everything there was listed once: before that, absence proves nothing."""
         return bool(self.swept & {namespace, None})
 
+    def listed(self, plural: str, namespace: str | None) -> str | None:
+        """The version from which a watch misses nothing; told once, as it soon is too old."""
+        return self._versions.pop((plural, namespace), None)
+
     async def _sweep(self, namespace: str | None) -> None:
-        await self._list(namespace, "Pod", {"v1": paths.pods(namespace)})
-        await self._list(namespace, "Service", {"v1": paths.services(namespace)})
+        pods = await self._list(namespace, "Pod", {"v1": paths.pods(namespace)})
+        services = await self._list(namespace, "Service", {"v1": paths.services(namespace)})
+        self._versions.update({("pods", namespace): pods, ("services", namespace): services})
         await self._list_groups(namespace)
         self.swept.add(namespace)
 
@@ -90,8 +96,11 @@ class Sweep:
             for body in self.store.jobs():
                 self.wake((body["metadata"]["namespace"], body["metadata"]["name"]))
 
-    async def _list(self, namespace: str | None, kind: str, places: Mapping[str, str]) -> None:
-        """List one kind, from all API versions that have it; what no list has is gone."""
+    async def _list(self, namespace: str | None, kind: str, places: Mapping[str, str]) -> str:
+        """List one kind, from all API versions that have it; what no list has is gone.
+
+        The version is that of the first list.
+        """
         present: set[str] = set()
         version = ""
         for api_version, path in places.items():
@@ -105,6 +114,7 @@ class Sweep:
                     self._wake(self.store.put({**item, **known}))
         for key in self.store.drop_absent_children(kind, namespace, present, version):
             self._wake(key)
+        return version
 
     def _wake(self, key: Key | None) -> None:
         if key is not None and self.store.job(key) is not None:

@@ -2,8 +2,8 @@
 
 kopf ends the whole operator at the first thing in a watch that it does not expect: half a
 line from a server that goes down, an error of etcd, a version that has expired before the
-watch began. There is no setting for that, so the one function that all its watches come
-from is wrapped here. A watch that begins anew lists what is there and does not tell what
+watch began. There is no setting for that, so the functions that all its watches come
+from are wrapped here. A watch that begins anew lists what is there and does not tell what
 vanished meanwhile: somebody else has to look for that. And as the request of every watch ends
 after some minutes, one that has made none for long is dead, however quiet the cluster is.
 """
@@ -14,7 +14,7 @@ import random
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from kopf._cogs.clients import watching
+from kopf._cogs.clients import fetching, watching
 
 _LOG = logging.getLogger(__name__)
 _PAUSE_SECONDS = 1.0
@@ -22,10 +22,12 @@ LONGEST_SECONDS = 330.0
 """After so long we end a watch's request ourselves, where the API server has not."""
 _KOPFS = watching.continuous_watch
 _KOPFS_REQUEST = watching.watch_objs
+_KOPFS_LIST = fetching.fetch_objs
 
 Lapsed = Callable[[str], None]
 Begins = Callable[[str, float], None]
 Takes = Callable[[str, Any], bool]
+Listed = Callable[[str, str | None], str | None]
 
 
 def install(lapsed: Lapsed, begins: Begins, takes: Takes = lambda _plural, _event: False) -> None:
@@ -58,6 +60,23 @@ def install(lapsed: Lapsed, begins: Begins, takes: Takes = lambda _plural, _even
 
     watching.continuous_watch = enduring
     watching.watch_objs = renewed
+
+
+def go_on(listed: Listed) -> None:
+    """Let a watch begin where `listed` says that a list of our own has ended.
+
+    What is in that list is not read a second time.
+    """
+
+    async def told(**options: Any) -> AsyncIterator[Any]:
+        version = listed(options["resource"].plural, options["namespace"])
+        if version is not None:
+            yield (), version
+            return
+        async for page in _KOPFS_LIST(**options):
+            yield page
+
+    fetching.fetch_objs = told
 
 
 def _name(*, resource: Any, namespace: str | None, **_: Any) -> str:

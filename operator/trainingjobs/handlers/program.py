@@ -171,6 +171,7 @@ class Program:
         registry = kopf.OperatorRegistry()
         bells = Doorbells(store=self._store, ear=self._ear, wake=self._wake)
         endurance.install(self._resync.lapsed, self._health.rounds.expect, bells.takes)
+        endurance.go_on(self._resync.sweep.listed)
         bells.hang(registry)
 
         @kopf.on.login(registry=registry)

@@ -1,0 +1,105 @@
+"""A Prometheus of the test's own, which reads all replicas of the deployed operator."""
+
+import json
+import re
+import shutil
+import subprocess
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from e2e.deployed import Operator
+from e2e.harness import lines
+from integration.operators import free_port
+
+PROGRAM = shutil.which("prometheus")
+SECONDS = 2
+"""Between two looks at the operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prometheus:
+    """One that runs."""
+
+    port: int
+
+    def ask(self, query: str) -> list[Any]:
+        """What a query finds now: a series each, with its labels and its value."""
+        asked = urllib.parse.urlencode({"query": query})
+        with urllib.request.urlopen(
+            f"http://127.0.0.1:{self.port}/api/v1/query?{asked}", timeout=30
+        ) as answer:
+            found: list[Any] = json.load(answer)["data"]["result"]
+        return found
+
+    def until(self, query: str, seconds: float = 120) -> list[Any]:
+        """What it finds, once it finds something; an AssertionError when it does not."""
+        deadline = time.monotonic() + seconds
+        while not (found := self.ask(query)):
+            assert time.monotonic() < deadline, f"no data: {query}"
+            time.sleep(1)
+        return found
+
+
+@contextmanager
+def reading(operator: Operator, pods: list[str], folder: Path) -> Iterator[Prometheus]:
+    """It reads these pods of the operator, as a ServiceMonitor would have it."""
+    assert PROGRAM, "prometheus is needed: sudo apt-get install prometheus"
+    with ExitStack() as stack:
+        targets = [
+            {
+                "targets": [stack.enter_context(_forwarded(operator, pod))],
+                "labels": {"pod": pod, "namespace": operator.home.name, "job": operator.name},
+            }
+            for pod in pods
+        ]
+        # as the chart's ServiceMonitor: the jobs' own labels win
+        scraped = {"job_name": "operator", "honor_labels": True, "static_configs": targets}
+        config = {
+            "global": {"scrape_interval": f"{SECONDS}s"},
+            "scrape_configs": [scraped],
+        }
+        (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
+        port = free_port()
+        command = [PROGRAM, f"--config.file={folder}/prometheus.yml"]
+        command += [f"--storage.tsdb.path={folder}/data", f"--web.listen-address=127.0.0.1:{port}"]
+        with (folder / "prometheus.log").open("wb") as log:
+            process = stack.enter_context(subprocess.Popen(command, stdout=log, stderr=log))
+        stack.callback(process.terminate)
+        found = Prometheus(port)
+        _wait(found, len(pods))
+        yield found
+
+
+@contextmanager
+def _forwarded(operator: Operator, pod: str) -> Iterator[str]:
+    """A port of this machine that leads to the metrics of a pod."""
+    home = operator.home
+    command = home.cluster.command(
+        f"--namespace={home.name}", "port-forward", f"pod/{pod}", ":8080"
+    )
+    said = lines(command)
+    for line in said:
+        if address := re.search(r"127\.0\.0\.1:\d+", line):
+            yield address[0]
+            return
+    raise AssertionError("no port was forwarded")
+
+
+def _wait(prometheus: Prometheus, pods: int) -> None:
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            if len(prometheus.ask("up == 1")) == pods:
+                return
+        except OSError:
+            pass
+        assert time.monotonic() < deadline, "prometheus does not read the operator"
+        time.sleep(0.5)
