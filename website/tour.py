@@ -19,6 +19,8 @@ PAGE: Final = Path("docs/tour.md")
 NAMESPACE: Final = "tour"
 IMAGE: Final = "localhost/trainingjob-trainer:dev"
 PATIENCE: Final = 400
+PYTHON: Final = "/usr/bin/python3"
+EXAMPLES: Final = "../../examples"
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 _SEND: Final = f"kubectl tj submit train.py -n 3 --user 1000 --image {IMAGE}"
 
@@ -68,6 +70,16 @@ STEPS: Final = (
     Step("Which rank, and at which line? One command:", "kubectl tj why hangs"),
     Step("And where all of them stand, as they reported last:", "kubectl tj stacks hangs"),
     Step("It is not ours to guess whether the disk comes back:", "kubectl tj cancel hangs"),
+    Step(
+        "## Without a cluster\n\nThe first example in three processes of this machine, with the "
+        "environment of their pods:",
+        f"trainingjob run-local -n 3 --python {PYTHON} {EXAMPLES}/01-ddp/train.py",
+    ),
+    Step(
+        "The second starts its processes itself, two in each of two instances:",
+        "trainingjob run-local -n 2 --processes 2 --no-torchrun "
+        f"--python {PYTHON} {EXAMPLES}/02-spawn/train.py",
+    ),
 )
 
 
@@ -114,7 +126,13 @@ def _enter(folder: Path) -> None:
 
 
 def _equip(home: Path) -> None:
-    """Our own programs and kubectl first, and a kubeconfig that may be changed."""
+    """Our own programs and kubectl first, and a kubeconfig that may be changed.
+
+    Raises:
+        RuntimeError: when there is nothing to train with on this machine.
+    """
+    if _run(f"{PYTHON} -c 'import torch, sklearn'", home).returncode:
+        raise RuntimeError("torch is needed: sudo apt-get install python3-torch python3-sklearn")
     kubectl = binaries.ensure(["kubectl"])
     ours = Path(sys.executable).parent
     own = home / "kubeconfig"

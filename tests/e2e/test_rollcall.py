@@ -169,6 +169,18 @@ def test_each_process_is_a_rank_of_its_own(play: Play, job: str) -> None:
     assert lines == [*[line("several", "others")] * 3, line("several")]
 
 
+def test_the_page_shows_the_log_of_a_pod_and_what_happened(play: Play) -> None:
+    play.hung_at("skip-worker-0")
+    play.history.first("skip", holds("Stalled"))
+    log = play.whole("skip", "/instances/1/log")
+    assert (log["pod"], log["attempt"]) == ("skip-worker-0", 1)
+    assert "hangs at" in log["text"]
+    told = play.whole("skip", "/events")["events"]
+    assert "Registered" in {it["reason"] for it in told}
+    told = play.whole("skip", "/instances/1/events")["events"]
+    assert {"Scheduled", "Started"} <= {it["reason"] for it in told}
+
+
 def test_a_long_evaluation_is_no_stall_and_progress_is_told(play: Play) -> None:
     status = play.lab.wait_for_end("evaluation")
     assert status["phase"] == "Succeeded", status["message"]

@@ -37,7 +37,8 @@ class Play:
     def begin(self) -> None:
         """Start the jobs, one after the other."""
         self.lab.apply(scenarios.config_map())
-        self.lab.kubectl("create", "role", "reader", "--verb=get", "--resource=trainingjobs")
+        may = ("--verb=get,list", "--resource=trainingjobs,pods/log,events")
+        self.lab.kubectl("create", "role", "reader", *may)
         bound = f"--serviceaccount={self.lab.name}:default"
         self.lab.kubectl("create", "rolebinding", "reader", "--role=reader", bound)
         self.history.begin()
@@ -62,8 +63,13 @@ class Play:
         """When a pod told that it would hang."""
         return self.lab.told_at(pod, "hangs at")
 
-    def whole(self, job: str) -> Manifest:
-        """What the operator's own service tells of a job, to one who may get it."""
+    def whole(self, job: str, part: str = "") -> Manifest:
+        """What the operator's own service tells of a job, to one who may get it.
+
+        Args:
+            job: its name.
+            part: what of it, as the page asks for it: `/events`.
+        """
         token = self.lab.kubectl("create", "token", "default", f"--audience={AUDIENCE}").strip()
         home, service = self._operator.home, f"service/{self._operator.name}-rollcall"
         forward = home.cluster.command(
@@ -72,7 +78,7 @@ class Play:
         for said in harness.lines(forward):
             address = re.search(r"127\.0\.0\.1:\d+", said)
             if address:
-                return _asked(f"{address[0]}{self._path(job)}", token)
+                return _asked(f"{address[0]}{self._path(job)}{part}", token)
         raise AssertionError("no port was forwarded")
 
     def _path(self, job: str) -> str:
