@@ -85,7 +85,8 @@ class Authority:
         found = self.logs.get(path.removesuffix("/log"), ApiError(404, "NotFound", "no such pod"))
         if isinstance(found, ApiError):
             raise found
-        return found
+        last = "".join(found.splitlines(keepends=True)[-int(query["tailLines"]) :])
+        return last[: int(query["limitBytes"])]
 
     async def pages(self, path: str, query: Mapping[str, str]) -> AsyncIterator[Raw]:
         """Events, twenty on a page."""

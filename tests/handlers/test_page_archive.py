@@ -55,13 +55,23 @@ async def test_the_log_of_an_instance_is_that_of_its_pod(scene: Scene) -> None:
 
 
 async def test_a_long_log_is_told_from_its_end(scene: Scene) -> None:
-    lines = "".join(f"step {number}\n" for number in range(40_000))
+    lines = "".join(f"step {number} {'.' * 400}\n" for number in range(40_000))
     scene.authority.logs[f"{PODS}/{pod_of(scene, 1).name}"] = lines
     _, told = await scene.get(LOG, "jo")
     assert told["more"] is True
     assert len(told["text"]) <= KEPT
     assert told["text"].startswith("step ")
-    assert told["text"].endswith("step 39999\n")
+    assert told["text"].endswith(f"step 39999 {'.' * 400}\n")
+
+
+async def test_of_lines_that_are_too_long_the_last_are_told(scene: Scene) -> None:
+    """A kubelet counts bytes from the first of the lines on: it would tell the old ones."""
+    lines = "".join(f"{number} {'x' * 9_000}\n" for number in range(900))
+    scene.authority.logs[f"{PODS}/{pod_of(scene, 1).name}"] = lines
+    _, told = await scene.get(LOG, "jo")
+    assert told["text"].endswith(f"899 {'x' * 9_000}\n")
+    assert told["more"] is True
+    assert [query["tailLines"] for _, query in scene.authority.read] == ["500", "20"]
 
 
 async def test_one_line_without_an_end_is_told_as_well(scene: Scene) -> None:

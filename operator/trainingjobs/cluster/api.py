@@ -7,7 +7,7 @@ API server refuses becomes an `ApiError` with the server's words.
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any, Self
 
 import aiohttp
@@ -122,7 +122,7 @@ class Api:
 
     async def pages(
         self, path: str, query: Mapping[str, str] | None = None, limit: int = PAGE
-    ) -> AsyncIterator[Json]:
+    ) -> AsyncGenerator[Json]:
         """A list, page by page; all pages are of the first one's resourceVersion.
 
         A list that takes so long that its continuation expires starts again in one piece:

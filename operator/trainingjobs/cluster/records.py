@@ -3,20 +3,22 @@
 Nothing is decided by these, and nothing of them is kept.
 """
 
+from contextlib import aclosing
 from typing import Any
 
 from trainingjobs.cluster import paths
 from trainingjobs.cluster.api import Api
 from trainingjobs.model.text import cut
 
-LINES = 500
+LINES = (500, 20, 1)
+"""Of so many last lines the first are told where they are too long: then fewer are asked for."""
 MOST_BYTES = 1_000_000
-"""Of a log that are read; a kubelet counts from the first of its last lines on."""
+"""Of a log that are read at a time."""
 KEPT = 131_072
 """Characters of a log that are told: its last."""
 EVENTS = 50
 _WORD = 100
-_PAGES = 5
+_MOST_EVENTS = 1_000
 
 Json = dict[str, Any]
 
@@ -33,10 +35,16 @@ class Records:
         Raises:
             ApiError: when the API server, or the kubelet behind it, does not tell.
         """
-        query = {"container": container, "tailLines": str(LINES), "limitBytes": str(MOST_BYTES)}
-        text = await self._api.text(paths.log(namespace, pod), query)
-        more = len(text) > KEPT or len(text.encode()) >= MOST_BYTES
-        return (text[-KEPT:].partition("\n")[2] or text[-KEPT:] if more else text), more
+        query = {"container": container, "limitBytes": str(MOST_BYTES)}
+        for lines in LINES:
+            text = await self._api.text(
+                paths.log(namespace, pod), {**query, "tailLines": str(lines)}
+            )
+            if len(text.encode()) < MOST_BYTES:
+                break
+        if len(text) > KEPT:
+            return text[-KEPT:].partition("\n")[2] or text[-KEPT:], True
+        return text, text.count("\n") >= lines
 
     async def events(self, namespace: str, uid: str) -> list[Json]:
         """What was last told of one object, by its uid; the newest first.
@@ -44,12 +52,13 @@ class Records:
         Raises:
             ApiError: when the API server does not tell.
         """
-        query, found, pages = {"fieldSelector": f"involvedObject.uid={uid}"}, [], 0
-        async for page in self._api.pages(paths.events(namespace), query):
-            found += [_event(it) for it in page["items"]]
-            pages += 1
-            if pages == _PAGES:
-                break
+        query: dict[str, str] = {"fieldSelector": f"involvedObject.uid={uid}"}
+        found: list[Json] = []
+        async with aclosing(self._api.pages(paths.events(namespace), query)) as pages:
+            async for page in pages:
+                found += [_event(it) for it in page["items"]]
+                if len(found) >= _MOST_EVENTS:
+                    break
         return sorted(found, key=lambda it: it["last"], reverse=True)[:EVENTS]
 
 
