@@ -48,8 +48,8 @@ def running(world: World, name: str = "mnist", ranks: int = 8, step: int = 4_100
         "goodput": {"ratio": "87%"},
         "training": training(step, 0.41),
         "conditions": [
-            condition("Running", "True", "AllInstancesRun"),
-            condition("Registered", "True", "AllJoined", f"{ranks} of {ranks} ranks joined"),
+            condition("Running", "True", "AllInstancesRunning"),
+            condition("Registered", "True", "AllRanksJoined", f"{ranks} of {ranks} ranks joined"),
         ],
     }
     uid = world.job(name, ranks=ranks, **status)
@@ -90,7 +90,7 @@ def stalled(world: World, name: str = "bert", ranks: int = 8, guilty: int = 3) -
         message=words,
         training=training(1_200, 1.2),
         findings=[found],
-        conditions=[condition("Stalled", "True", "RankStands", words)],
+        conditions=[condition("Stalled", "True", "Stalled", words)],
     )
     for rank in range(ranks):
         stands = rank == guilty
@@ -117,7 +117,7 @@ def failed(world: World, name: str = "llama") -> None:
             "attempt": number,
             "startTime": ago(1_800 - 400 * (number - 1)),
             "endTime": ago(1_800 - 400 * number + 20),
-            "reason": "RankFailed",
+            "reason": "OOMKilled",
             "failure": cause,
             "step": 812,
         }
@@ -136,7 +136,7 @@ def failed(world: World, name: str = "llama") -> None:
         message=f"rank 2 ({name}-worker-1) was killed for its memory for the third time",
         failure=cause,
         attempts=past,
-        conditions=[condition("Failed", "True", "BackoffLimitExceeded", "no restarts are left")],
+        conditions=[condition("Failed", "True", "MaxRestartsExceeded", "no restarts are left")],
     )
 
 

@@ -256,7 +256,7 @@ async def test_hostile_words_are_words(tab: Tab) -> None:
     await tab.page.get_by_role("button", name="show its log").click()
     log = tab.page.get_by_role("region", name="The last lines of the log")
     await playwright.expect(log).to_contain_text("<script>document.title")
-    events = tab.page.locator("table.events tbody tr")
+    events = tab.page.get_by_role("region", name="Events of the job")
     await playwright.expect(events).to_contain_text("<script>document.title")
     await asyncio.sleep(0.5)
     assert "owned" not in await tab.page.title()
@@ -320,8 +320,9 @@ async def test_the_log_of_a_rank_is_shown_and_followed(tab: Tab) -> None:
     stories.running(tab.world)
     line = "step {0} of 10000, loss 0.{0}\n"
     tab.world.writes("mnist-worker-1", "".join(line.format(it) for it in range(4_060, 4_101)))
-    tab.world.happens("mnist", "GroupCreated", "attempt 1: 8 pods", lastTimestamp=stories.ago(600))
-    tab.world.happens("mnist", "Restarting", "rank 3 failed", type="Warning", count=2)
+    tab.world.happens("mnist", "Registered", "all 8 ranks joined", lastTimestamp=stories.ago(600))
+    tab.world.happens("mnist", "OOMKilled", "rank 3 failed", type="Warning", count=2)
+    tab.world.happens("mnist", "FailedMount", "it took a while", uid="mnist-2", type="Warning")
     await tab.open("/job/lab/mnist")
     await tab.sees("8 stepping")
     await tab.page.locator(".grid .cell").nth(2).click()
@@ -332,14 +333,12 @@ async def test_the_log_of_a_rank_is_shown_and_followed(tab: Tab) -> None:
     at_end = "it => it.scrollHeight - it.scrollTop - it.clientHeight < 5"
     assert await log.evaluate(at_end)
     await axe(tab)
-    await image(tab, "dashboard-log", 1_180, of="#log")
+    await image(tab, "dashboard-log", 1_330, of="#log")
     tab.world.writes("mnist-worker-1", line.format(4_101))
     await playwright.expect(log).to_contain_text("step 4101 of 10000", timeout=10_000)
     assert await log.evaluate(at_end)
-    await tab.page.get_by_role("checkbox", name="follow").uncheck()
-    await tab.page.get_by_label("Instance").fill("7")
-    await tab.page.keyboard.press("Enter")
-    await tab.sees("Not shown: this instance has no pod now")
+    pods = tab.page.get_by_role("region", name="Events of its pod")
+    await playwright.expect(pods).to_contain_text("FailedMount")
 
 
 async def test_a_log_that_is_not_followed_stays(tab: Tab) -> None:
@@ -357,16 +356,20 @@ async def test_a_log_that_is_not_followed_stays(tab: Tab) -> None:
     assert logs == []
     await tab.page.get_by_role("checkbox", name="follow").check()
     await tab.sees("step 2")
+    await tab.page.get_by_label("Instance").fill("7")
+    await tab.page.keyboard.press("Enter")
+    await tab.sees("Not shown: this instance has no pod now")
 
 
 async def test_what_happened_is_told_the_newest_first(tab: Tab) -> None:
     stories.running(tab.world)
-    tab.world.happens("mnist", "GroupCreated", "attempt 1: 8 pods", lastTimestamp=stories.ago(600))
-    tab.world.happens("mnist", "Restarting", "rank 3 failed", type="Warning", count=2)
+    tab.world.happens("mnist", "Registered", "all 8 ranks joined", lastTimestamp=stories.ago(600))
+    tab.world.happens("mnist", "OOMKilled", "rank 3 failed", type="Warning", count=2)
     await tab.open("/job/lab/mnist")
-    rows = tab.page.locator("table.events tbody tr")
+    table = tab.page.get_by_role("region", name="Events of the job")
+    rows = table.locator("tbody tr")
     await playwright.expect(rows).to_have_count(2)
-    await playwright.expect(rows.first).to_contain_text("Restarting")
+    await playwright.expect(rows.first).to_contain_text("OOMKilled")
     await axe(tab)
 
 

@@ -1,8 +1,10 @@
 """Worlds for the page to show: the real service over jobs and reports that a test has made up."""
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from builders import a_body
@@ -13,6 +15,9 @@ from trainingjobs.cluster.store import Store
 from trainingjobs.handlers.page.streams import Bounds
 from trainingjobs.model.report import Report
 
+MESSAGES = Path(__file__).parents[2] / "docs" / "messages.md"
+HEADINGS = [it for it in MESSAGES.read_text().splitlines() if it.startswith("### ")]
+REASONS = set(re.findall(r"\w+", "".join(HEADINGS)))
 QUICK = Bounds(tick=0.2, life=3600)
 
 
@@ -46,6 +51,7 @@ class World:
         self._version += 1
         body = a_body(ranks, name=name, **(spec or {}))
         uid = f"uid-{namespace}-{name}"
+        _check(status)
         body["metadata"] |= {
             "uid": uid,
             "namespace": namespace,
@@ -81,10 +87,10 @@ class World:
         logs, path = self.scene.authority.logs, f"/api/v1/namespaces/lab/pods/{pod}"
         logs[path] = f"{logs.get(path, '')}{text}"
 
-    def happens(self, name: str, reason: str, message: str, **others: Any) -> None:
-        """An event of the job."""
+    def happens(self, name: str, reason: str, message: str, uid: str = "", **others: Any) -> None:
+        """An event of the job, or of a pod of it."""
         event = {
-            "involvedObject": {"uid": f"uid-lab-{name}"},
+            "involvedObject": {"uid": uid or f"uid-lab-{name}"},
             "metadata": {},
             "type": "Normal",
             "reason": reason,
@@ -107,6 +113,13 @@ class World:
             processes=processes,
         )
         self.scene.rolls.take(caller, Report.model_validate(told), 400)
+
+
+def _check(status: dict[str, Any]) -> None:
+    """No picture shows a reason that the operator does not give."""
+    told = {it["reason"] for it in status.get("conditions", ())}
+    told |= {it["reason"] for it in status.get("attempts", ())}
+    assert {it for it in told if it.isalnum()} <= REASONS
 
 
 @asynccontextmanager

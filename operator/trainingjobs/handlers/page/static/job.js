@@ -23,7 +23,7 @@ export class JobView {
     this.curves = new Curves();
     this.ranks = new Ranks((rank, instance) => this.#logs(rank, instance));
     const path = `api/v1/namespaces/${encodeURIComponent(namespace)}/trainingjobs/${encodeURIComponent(name)}`;
-    this.events = new Events(path, token);
+    this.events = new Events(path, token, "Events of the job");
     this.log = new Log(path, token);
     put(root, h("nav", { "aria-label": "Back" }, h("a", { href: "#/" }, "\u25C2 all jobs")),
       h("h1", {}, h("span", { class: "faint" }, `${namespace}/`), name), this.note, this.state, this.facts,
@@ -76,8 +76,7 @@ export class JobView {
     putIfNew(this.facts, facts, () => facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
     putIfNew(this.wrong, [job.found, job.status.findings, job.status.failure], () => this.#wrongs(job));
     putIfNew(this.before, [job.status.attempts, job.status.attempt, job.phase, Math.floor(Date.now() / 10_000)], () =>
-      [h("h2", { id: "before" }, "Attempts"), ...attempts(job),
-        this.#command("the logs of the attempt before", "kubectl", "tj", "logs", this.name, "-n", this.namespace, "--attempt", String(Math.max(1, (job.attempt ?? 1) - 1)))]);
+      [h("h2", { id: "before" }, "Attempts"), ...attempts(job)]);
     putIfNew(this.conditions, job.status.conditions, () => [h("h2", { id: "conditions" }, "Conditions"), conditions(job.status.conditions ?? [])]);
   }
 

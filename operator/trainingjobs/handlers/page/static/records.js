@@ -9,12 +9,13 @@ const EVENTS = 20, LOG = 3;
 export class Events {
   #asking;
 
-  constructor(path, token) {
+  /** Of the job or the pod behind this path, told under this name. */
+  constructor(path, token, name) {
     this.rows = h("tbody");
     this.note = h("p", { class: "faint", role: "status" }, "Reading them.");
     const heads = ["Seen", "Type", "Reason", "Times", "What it says"].map((it) => h("th", { scope: "col" }, it));
-    this.table = h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Events of the job", hidden: true },
-      h("table", { class: "events" }, h("caption", {}, "Events of the job, the newest first"), h("thead", {}, h("tr", {}, heads)), this.rows));
+    this.table = h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": name, hidden: true },
+      h("table", { class: "events" }, h("caption", {}, `${name}, the newest first`), h("thead", {}, h("tr", {}, heads)), this.rows));
     this.node = h("div", {}, this.note, this.table);
     this.#asking = new Asking(`${path}/events`, token, EVENTS, (it, words) => this.#take(it, words));
   }
@@ -24,7 +25,7 @@ export class Events {
   }
 
   #take(told, words) {
-    say(this.note, told ? (told.events.length ? "" : "There are none; a cluster keeps them for an hour.") : `Not shown: ${words}`);
+    say(this.note, told ? (told.events.length ? "" : `${name}: there are none; a cluster keeps them for an hour.`) : `Not shown: ${words}`);
     if (!told) return;
     this.table.hidden = !told.events.length;
     putIfNew(this.rows, told.events.map((it) => [it, age(it.last)]), () => told.events.map((it) => h("tr", {},
@@ -34,43 +35,51 @@ export class Events {
 }
 
 export class Log {
-  #path; #token; #asking = null;
+  #path; #token; #asking = null; #events = null; #shown = "0";
 
   constructor(path, token) {
     this.#path = path; this.#token = token;
     this.instance = h("input", { id: "instance", type: "number", min: "0", value: "0", inputmode: "numeric" });
     this.follow = h("input", { id: "follow", type: "checkbox", checked: true, onchange: () => this.#again() });
-    this.note = h("p", { class: "faint", role: "status" }, "Choose a rank above, or a pod by its number.");
+    this.note = h("p", { class: "faint", role: "status" }, "Choose a rank above, or an instance by its number: the ranks of one pod share its log.");
     this.text = h("pre", { class: "log", tabindex: "0", role: "region", "aria-label": "The last lines of the log", hidden: true });
     const form = h("form", { class: "tools" }, h("label", { for: "instance" }, "Instance"), this.instance,
       h("button", { type: "submit" }, "show its log"), this.follow, h("label", { for: "follow" }, "follow"));
     form.addEventListener("submit", (event) => { event.preventDefault(); this.show(this.instance.value); });
-    this.node = h("div", {}, form, this.note, this.text);
+    this.events = h("div");
+    this.node = h("div", {}, form, this.note, this.text, this.events);
   }
 
   close() {
     this.#asking?.close();
+    this.#events?.close();
   }
 
-  /** Show the log of this instance's pod. */
+  /** Show the log of this instance's pod, and what happened to it. */
   show(instance) {
-    this.instance.value = instance;
+    this.close();
+    this.instance.value = this.#shown = instance;
     this.text.hidden = true;
     put(this.text);
     say(this.note, "Reading it.");
+    this.#events = new Events(this.#of(), this.#token, "Events of its pod");
+    put(this.events, this.#events.node);
     this.#again(true);
+  }
+
+  #of() {
+    return `${this.#path}/instances/${encodeURIComponent(this.#shown)}`;
   }
 
   #again(anew = false) {
     const asks = this.#asking !== null;
-    this.close();
+    this.#asking?.close();
     if (!anew && !(asks && this.follow.checked)) return;
-    const path = `${this.#path}/instances/${encodeURIComponent(this.instance.value)}/log`;
-    this.#asking = new Asking(path, this.#token, LOG, (it, words) => this.#take(it, words));
+    this.#asking = new Asking(`${this.#of()}/log`, this.#token, LOG, (it, words) => this.#take(it, words));
   }
 
   #take(told, words) {
-    if (!this.follow.checked) this.close();
+    if (!this.follow.checked) this.#asking.close();
     if (!told) return say(this.note, `Not shown: ${words}`);
     say(this.note, `${told.pod}, attempt ${told.attempt}${told.more ? ": its last lines, there are more" : ""}${told.text ? "" : ": it has written nothing"}`);
     this.text.hidden = !told.text;
