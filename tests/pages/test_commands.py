@@ -3,7 +3,8 @@
 Programs of ours are parsed by themselves and, where they need no cluster, run. kubectl and helm run
 for real against an API server that has nothing; make's targets, docker's files and pip's extras are
 looked up. A program that is not known here fails the test: nothing is shown that nobody looked at.
-What needs a cluster with pods is run on one by the tests that PROOF names, page by page.
+So a command is parsed, and its effect is not seen here. What it does with pods is done by the tests
+that PROOF names, page by page; those of AS_THEY_STAND take the lines out of the page itself.
 """
 
 import importlib.util
@@ -51,7 +52,7 @@ PROOF: Mapping[str, str] = {
     "docs/index.md": "tests/e2e/test_docs.py",
     "docs/cli.md": "tests/e2e/test_cli.py",
     "docs/convert.md": "tests/e2e/test_convert.py",
-    "docs/dashboard.md": "tests/cli/test_ui.py",
+    "docs/dashboard.md": "tests/integration/test_rights_of_pages.py",
     "docs/environment.md": "tests/e2e/test_docs.py",
     "docs/install.md": "tests/upgrade",
     "docs/howto/airgapped.md": "tests/upgrade",
@@ -60,9 +61,9 @@ PROOF: Mapping[str, str] = {
     "docs/howto/gpu.md": "no GPU is there: examples/17-nccl is explained offline",
     "docs/howto/istio.md": "tests/chart/test_objects.py",
     "docs/howto/kueue.md": "tests/e2e/test_life.py",
-    "docs/notify.md": "tests/integration/test_notify.py",
+    "docs/notify.md": "tests/integration/test_rights_of_pages.py",
     "docs/howto/registries.md": "tests/upgrade",
-    "docs/howto/restricted.md": "tests/e2e/harness.py",
+    "docs/howto/restricted.md": "tests/integration/test_rights_of_pages.py",
     "docs/messages.md": "the commands are those of docs/cli.md",
     "docs/metrics.md": "tests/chart/test_monitoring.py",
     "docs/operating.md": "tests/e2e/test_leader.py",
@@ -72,7 +73,18 @@ PROOF: Mapping[str, str] = {
     "docs/troubleshooting.md": "tests/e2e/test_rollcall.py",
     "charts/trainingjob-operator/README.md": "tests/upgrade",
 }
-"""Where what a page shows is done with real pods, or why it is not; the examples have their own."""
+"""Where what a page shows is done, or why it is not; the examples have their own.
+
+But for those of AS_THEY_STAND such a test does the same thing, in words of its own.
+"""
+AS_THEY_STAND = {
+    "docs/index.md": "index.md",
+    "docs/dashboard.md": "dashboard.md",
+    "docs/notify.md": "notify.md",
+    "docs/howto/restricted.md": "howto/restricted.md",
+    "docs/tour.md": "docs/tour.md",
+}
+"""Pages whose lines are read, or played and written down, by the file that PROOF names."""
 
 
 def unique(found: Iterator[blocks.Command]) -> list[blocks.Command]:
@@ -358,6 +370,8 @@ def test_where_pods_are_needed_a_page_says_who_proves_it() -> None:
     assert cluster - own - PROOF.keys() == set()
     files = [proof for proof in PROOF.values() if proof.startswith("tests/")]
     assert [file for file in files if not (ROOT / file).exists()] == []
+    for page, name in AS_THEY_STAND.items():
+        assert f'"{name}"' in (ROOT / PROOF[page]).read_text(encoding="utf-8"), page
 
 
 TRAINING_JOBS = [
