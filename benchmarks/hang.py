@@ -9,7 +9,6 @@ the resource, less `stallTimeoutSeconds`. It goes to the results of `make bench`
 
 import os
 import sys
-from pathlib import Path
 
 from benchmarks.compare import results
 from e2e import deployed, harness
@@ -26,18 +25,23 @@ def main() -> int:
     cluster = harness.find()
     operator = deployed.find(cluster)
     operator.wait_until_ready()
-    file = results.File(Path(os.environ.get("BENCH_RESULTS") or results.DEFAULT))
     lab = cluster.new_namespace("hang")
     try:
-        lab.apply(scenarios.config_map())
-        history = History(lab)
-        history.begin()
-        for number in range(1, int(os.environ.get("BENCH_RUNS") or 5) + 1):
-            if not file.has("hang", "ours", number):
-                file.add(one(lab, history, number))
+        with results.opened() as file:
+            measure(lab, file)
     finally:
         cluster.kubectl("delete", "namespace", lab.name, "--wait=false")
     return int(file.failed)
+
+
+def measure(lab: Namespace, file: results.File) -> None:
+    """All runs that were not measured yet."""
+    lab.apply(scenarios.config_map())
+    history = History(lab)
+    history.begin()
+    for number in range(1, int(os.environ.get("BENCH_RUNS") or 5) + 1):
+        if not file.has("hang", "ours", number):
+            file.add(one(lab, history, number))
 
 
 def one(lab: Namespace, history: History, number: int) -> results.Measure:

@@ -22,7 +22,7 @@ from benchmarks.compare.scenarios import SCENARIOS
 from benchmarks.compare.stand import Stand, stand
 from benchmarks.compare.systems import BY_NAME
 from benchmarks.compare.trial import trial
-from localcluster import cache, progress
+from localcluster import progress
 
 
 async def measure(
@@ -84,8 +84,7 @@ def main() -> int:
         return 2
     # what was started is ended, however this ends
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    file = results.File(Path(os.environ.get("BENCH_RESULTS") or results.DEFAULT))
-    with cache.alone(cache.folder() / "bench.lock", "measuring"):
+    with results.opened() as file:
         CERTIFICATES.mkdir(parents=True, exist_ok=True)
         rounds(names, int(os.environ.get("BENCH_RUNS") or 5), file)
     return int(file.failed)

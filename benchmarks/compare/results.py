@@ -6,17 +6,19 @@ import math
 import os
 import platform
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.compare import programs
-from localcluster import versions
+from localcluster import cache, versions
 
 _ROOT: Final = Path(__file__).parents[2]
 DEFAULT: Final = _ROOT / "benchmarks" / "results" / "latest.jsonl"
 _OURS: Final = ("ours", "raw")
-_PEOPLE: Final = frozenset({"cli", "client", "convert", "page"})
+_PEOPLE: Final = frozenset({"cli", "client", "convert"})
 """Folders of code that no measured operator runs: it serves people, who are not there."""
 _SHOWN: Final = 4
 _SAME: Final = ("cores", "scale", "versions")
@@ -77,14 +79,24 @@ class File:
 
     def _write(self) -> None:
         whole = [self._about, *self._lines.values()]
-        self._path.write_text("".join(f"{json.dumps(it)}\n" for it in whole))
+        aside = self._path.with_suffix(".new")
+        aside.write_text("".join(f"{json.dumps(it)}\n" for it in whole))
+        aside.replace(self._path)
+
+
+@contextmanager
+def opened() -> Iterator[File]:
+    """The file that is asked for, for one who measures alone: others wait for their turn."""
+    with cache.alone(cache.folder() / "bench.lock", "measuring"):
+        yield File(Path(os.environ.get("BENCH_RESULTS") or DEFAULT))
 
 
 def code(system: str) -> str:
     """What tells one state of our code from another; of a peer its version tells that."""
     if system not in _OURS:
         return ""
-    files = [*_ROOT.glob("operator/**/*.py"), _ROOT / "uv.lock"]
+    started = _ROOT / "benchmarks" / "compare" / "systems.py"
+    files = [*_ROOT.glob("operator/**/*.py"), _ROOT / "uv.lock", started]
     ran = sorted(it for it in files if not _PEOPLE & {*it.relative_to(_ROOT).parts})
     return hashlib.sha256(b"".join(file.read_bytes() for file in ran)).hexdigest()[:12]
 

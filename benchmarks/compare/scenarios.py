@@ -81,7 +81,7 @@ SCENARIOS: Final = {
         systems=("ours", "jobset", "jobset-raised"),
     ),
     "quiet": Scenario(
-        what="a job of 100 pods that runs, and nothing changes",
+        what="a job of 100 pods that runs; nothing changes, and no rank reports",
         run=partial(life.quiet, pods=100),
         systems=DEFAULTS,
     ),

@@ -62,7 +62,7 @@ TARGETS: Final = (
         ((_thousands("finished", "writes a minute"), 0, "a minute"),),
     ),
     Target(
-        "API writes while nothing changes, a job of 100 pods that runs",
+        "API writes while nothing changes, a job of 100 pods that run and do not report",
         "0 a minute",
         ((_ours("quiet", "writes a minute"), 0, "a minute"),),
     ),

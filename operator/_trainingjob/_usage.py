@@ -7,9 +7,14 @@ with its parent, as the kernel counts it, so the sums only grow.
 from __future__ import annotations
 
 import os
+from typing import Tuple
 
 MOST = 1024
 """Processes, and threads, that are looked at: where there are more, only the own one counts."""
+_TURN = 2_000_000
+"""Nanoseconds: who runs on until the core is taken away has turns of at least so long."""
+Times = Tuple[int, int, int]
+"""Nanoseconds that a thread ran and that it waited to run, and the number of its turns."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -24,20 +29,17 @@ class Used:
         """Seconds of CPU."""
         self.io = sum(map(_io, family))
         """Bytes read and written, of files and otherwise."""
-        self.waited = _waited(family)
+        self.threads = _threads_of(family)
 
     def starved(self, before: Used) -> float:
-        """Seconds for which its threads could have run since, and others did.
+        """Seconds for which its threads would have run since, and others did.
 
-        Who gets no core has work to do all the same. Of a thread that has ended nothing is known.
+        Who gets no core has work to do all the same. One that only looks now and then waits for a
+        core as well, each time that it wakes, and needs it for a moment: that is no work. Of
+        a thread that was not there before, or is not there any more, nothing is known.
         """
-        return (
-            sum(
-                max(0, waited - before.waited.get(thread, 0))
-                for thread, waited in self.waited.items()
-            )
-            / 1e9
-        )
+        both = self.threads.keys() & before.threads.keys()
+        return sum(_starved(before.threads[it], self.threads[it]) for it in both) / 1e9
 
 
 def _descendants(first: int) -> list[int]:
@@ -72,12 +74,18 @@ def _stat(process: int) -> list[bytes]:
     return _read(f"/proc/{process}/stat").rpartition(b")")[2].split()
 
 
-def _waited(family: list[int]) -> dict[int, int]:
-    """Nanoseconds by thread; empty where the kernel does not tell, or it is too much to look at."""
+def _starved(before: Times, now: Times) -> int:
+    ran, waited, turns = (max(0, b - a) for a, b in zip(before, now))
+    works = ran >= turns * _TURN and waited > 0
+    return waited if works else 0
+
+
+def _threads_of(family: list[int]) -> dict[int, Times]:
+    """All, by number; none where it is too much to look at."""
     threads = [(it, thread) for it in family for thread in _threads(it)]
     if len(threads) > MOST:
         return {}
-    return {thread: _delay(process, thread) for process, thread in threads}
+    return {thread: _times(process, thread) for process, thread in threads}
 
 
 def _threads(process: int) -> list[int]:
@@ -87,11 +95,13 @@ def _threads(process: int) -> list[int]:
         return []
 
 
-def _delay(process: int, thread: int) -> int:
+def _times(process: int, thread: int) -> Times:
+    """Zeros where the kernel does not tell."""
     try:
-        return int(_read(f"/proc/{process}/task/{thread}/schedstat").split()[1])
+        told = _read(f"/proc/{process}/task/{thread}/schedstat").split()
+        return int(told[0]), int(told[1]), int(told[2])
     except (ValueError, IndexError):
-        return 0
+        return 0, 0, 0
 
 
 def _io(process: int) -> int:

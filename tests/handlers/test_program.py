@@ -22,6 +22,7 @@ KEY = ("lab", "mnist")
 def kopfs_watch(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is wrapped here is unwrapped when the test ends."""
     monkeypatch.setattr(endurance.watching, "continuous_watch", None)
+    monkeypatch.setattr(endurance.fetching, "fetch_objs", None)
 
 
 def program() -> Any:
@@ -67,6 +68,30 @@ def test_a_background_task_that_ended_is_an_illness() -> None:
         assert here._health.complaints() == []
         await asyncio.sleep(11)
         assert here._health.complaints() == ["tasks: a background task has ended"]
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("verb", "resource", "stuck"),
+    [
+        ("get", "pods/log", True),
+        ("list", "events", True),
+        ("create", "tokenreviews", True),
+        ("create", "pods", False),
+    ],
+)
+def test_what_is_asked_for_others_is_no_progress(verb: str, resource: str, stuck: bool) -> None:
+    """Who follows a log on the page made an operator look well of which all workers were stuck."""
+
+    async def scenario() -> None:
+        here = program()
+        here._health.progress.clock = asyncio.get_running_loop().time
+        here._health.progress.begin()
+        for _ in range(60):
+            await asyncio.sleep(10)
+            here._answered(verb, resource, 200)
+        assert bool(here._health.progress.stuck(600)) is stuck
 
     run(scenario())
 

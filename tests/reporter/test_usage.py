@@ -72,7 +72,7 @@ def test_who_gets_no_core_is_not_idle() -> None:
             assert time.monotonic() < deadline
             time.sleep(0.1)
         now = _usage.Used()
-        waited = now.waited[child.pid] - before.waited[child.pid]
+        waited = now.threads[child.pid][1] - before.threads[child.pid][1]
         assert waited > 0.1 * now.starved(before) * 1e9
     finally:
         for it in (*others, child):
@@ -88,15 +88,33 @@ def spinning(core: int) -> subprocess.Popen[bytes]:
     return child
 
 
-def test_a_thread_that_is_new_or_has_ended_takes_nothing_away() -> None:
-    before, now = _usage.Used(), _usage.Used()
-    before.waited = {1: 5_000_000_000, 2: 1_000_000_000}
-    now.waited = {2: 3_000_000_000, 3: 500_000_000}
-    assert now.starved(before) == 2.5
+def told(threads: dict[int, tuple[float, float, int]]) -> _usage.Used:
+    """Threads that ran and waited so many seconds, in so many turns."""
+    made = _usage.Used()
+    made.threads = {
+        number: (int(ran * 1e9), int(waited * 1e9), turns)
+        for number, (ran, waited, turns) in threads.items()
+    }
+    return made
+
+
+def test_of_a_thread_that_was_not_there_before_nothing_is_known() -> None:
+    before, now = told({1: (9, 5, 100), 2: (1, 1, 100)}), told({2: (2, 3, 200), 3: (50, 50, 9)})
+    assert now.starved(before) == 2
+    assert now.starved(told({})) == 0
+    assert told({}).starved(now) == 0
+
+
+def test_who_only_looks_now_and_then_is_idle_on_a_crowded_core_as_well() -> None:
+    """A watchdog waits each time that it wakes: that made a rank that hangs one that works."""
+    looks = 10 * 10
+    before = told({1: (0, 0, 0)})
+    assert told({1: (looks * 0.0005, 9, looks)}).starved(before) == 0
+    assert told({1: (1, 9, 300)}).starved(before) == 9
 
 
 def test_a_kernel_that_does_not_tell_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_usage, "_read", lambda _: b"")
-    assert set(_usage.Used().waited.values()) == {0}
+    assert set(_usage.Used().threads.values()) == {(0, 0, 0)}
     monkeypatch.setattr(_usage, "MOST", 0)
-    assert _usage.Used().waited == {}
+    assert _usage.Used().threads == {}

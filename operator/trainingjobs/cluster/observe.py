@@ -70,13 +70,14 @@ class Sweep:
         return bool(self.swept & {namespace, None})
 
     def listed(self, plural: str, namespace: str | None) -> str | None:
-        """The version from which a watch misses nothing; told once, as it soon is too old."""
+        """The version from which the first watch misses nothing; a later one lists anew."""
         return self._versions.pop((plural, namespace), None)
 
     async def _sweep(self, namespace: str | None) -> None:
         pods = await self._list(namespace, "Pod", {"v1": paths.pods(namespace)})
         services = await self._list(namespace, "Service", {"v1": paths.services(namespace)})
-        self._versions.update({("pods", namespace): pods, ("services", namespace): services})
+        if namespace not in self.swept:
+            self._versions.update({("pods", namespace): pods, ("services", namespace): services})
         await self._list_groups(namespace)
         self.swept.add(namespace)
 

@@ -55,4 +55,5 @@ LEADING: tuple[Rule, ...] = (
     Rule("", "pods", ("patch",)),
 )
 """What replicas need besides, where they run: the Lease, and the label of their own pods."""
-REVIEWED = frozenset(rule.resource for rule in REVIEWS)
+FOR_OTHERS = frozenset(rule.resource for rule in (*REVIEWS, *READING) if rule.resource != "events")
+"""What is asked because somebody asks us: it proves nothing of our own work."""

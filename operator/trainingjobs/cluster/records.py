@@ -3,7 +3,7 @@
 Nothing is decided by these, and nothing of them is kept.
 """
 
-from contextlib import aclosing
+from heapq import nlargest
 from typing import Any
 
 from trainingjobs.cluster import paths
@@ -11,14 +11,15 @@ from trainingjobs.cluster.api import Api
 from trainingjobs.model.text import cut
 
 LINES = (500, 20, 1)
-"""Of so many last lines the first are told where they are too long: then fewer are asked for."""
+"""So many are told. Of lines that are too long the first would come: then fewer are asked for."""
+_LONG_LINE = 16_000
+"""Where lines are longer than a runtime writes in one piece, a kubelet counts them otherwise."""
 MOST_BYTES = 1_000_000
 """Of a log that are read at a time."""
 KEPT = 131_072
 """Characters of a log that are told: its last."""
 EVENTS = 50
 _WORD = 100
-_MOST_EVENTS = 1_000
 
 Json = dict[str, Any]
 
@@ -30,21 +31,23 @@ class Records:
         self._api = api
 
     async def log(self, namespace: str, pod: str, container: str) -> tuple[str, bool]:
-        """The last lines of a container, and whether there was more of them than is told.
+        """The last lines of a container, or of the only one, and whether there may be more.
 
         Raises:
             ApiError: when the API server, or the kubelet behind it, does not tell.
         """
-        query = {"container": container, "limitBytes": str(MOST_BYTES)}
+        query = {"limitBytes": str(MOST_BYTES)} | ({"container": container} if container else {})
         for lines in LINES:
-            text = await self._api.text(
-                paths.log(namespace, pod), {**query, "tailLines": str(lines)}
-            )
+            # one more than is told, to know whether there is one
+            last = {**query, "tailLines": str(lines + 1)}
+            text = await self._api.text(paths.log(namespace, pod), last)
             if len(text.encode()) < MOST_BYTES:
                 break
-        if len(text) > KEPT:
-            return text[-KEPT:].partition("\n")[2] or text[-KEPT:], True
-        return text, text.count("\n") >= lines
+        told = "".join(text.splitlines(keepends=True)[-lines:])
+        more = len(told) < len(text) or lines != LINES[0] or _has_long_lines(text)
+        if len(told) > KEPT:
+            return told[-KEPT:].partition("\n")[2] or told[-KEPT:], True
+        return told, more
 
     async def events(self, namespace: str, uid: str) -> list[Json]:
         """What was last told of one object, by its uid; the newest first.
@@ -54,12 +57,15 @@ class Records:
         """
         query: dict[str, str] = {"fieldSelector": f"involvedObject.uid={uid}"}
         found: list[Json] = []
-        async with aclosing(self._api.pages(paths.events(namespace), query)) as pages:
-            async for page in pages:
-                found += [_event(it) for it in page["items"]]
-                if len(found) >= _MOST_EVENTS:
-                    break
-        return sorted(found, key=lambda it: it["last"], reverse=True)[:EVENTS]
+        # a list begins with the oldest
+        async for page in self._api.pages(paths.events(namespace), query):
+            found += [_event(it) for it in page["items"]]
+            found = nlargest(EVENTS, found, key=lambda it: it["last"])
+        return found
+
+
+def _has_long_lines(text: str) -> bool:
+    return any(len(line) >= _LONG_LINE for line in text.splitlines())
 
 
 def _event(body: Json) -> Json:

@@ -12,7 +12,7 @@ from trainingjobs.cluster.api import Api
 from trainingjobs.cluster.apply import Applier
 from trainingjobs.cluster.events import Recorder
 from trainingjobs.cluster.observe import Sweep
-from trainingjobs.cluster.rbac import REVIEWED
+from trainingjobs.cluster.rbac import FOR_OTHERS
 from trainingjobs.cluster.rolls import Rolls
 from trainingjobs.cluster.status import Writer
 from trainingjobs.cluster.store import Key, Store
@@ -229,7 +229,7 @@ class Program:
 
     def _answered(self, verb: str, resource: str, code: int) -> None:
         self.metrics.request(verb, resource, code)
-        if resource not in REVIEWED:
+        if resource not in FOR_OTHERS:
             self._health.progress.answered(verb)
 
     async def _shut_down(self) -> None:

@@ -4,13 +4,14 @@ The operator reads them with a right of its own, so each time it asks the API se
 whether the reader has that right too.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
 from trainingjobs.cluster import errors
 from trainingjobs.cluster.errors import ApiError
-from trainingjobs.cluster.gate import Crowd
+from trainingjobs.cluster.gate import Crowd, Gate
 from trainingjobs.cluster.memo import Memo
 from trainingjobs.cluster.records import Records
 from trainingjobs.cluster.reviews import list_events, read_log
@@ -30,6 +31,9 @@ _LOG_SECONDS = 2.0
 _EVENTS_SECONDS = 10.0
 """An API server looks at all events of a namespace to find those of one object."""
 _KEPT_BYTES = 8_000_000
+_A_SECOND = 20.0
+"""Reads, of all readers together."""
+_SECONDS = 8.0
 _AT_ONE_TIME = 6
 _OF_ONE_USER = 3
 _NO_LOG = "you may not read the logs of this namespace: ask kubectl auth can-i get pods/log"
@@ -48,7 +52,7 @@ class Archive:
         self._store = store
         self._records = records
         self._known: Memo[str, bytes] = Memo(_KEPT_BYTES, clock, len)
-        self._crowd = Crowd(_AT_ONE_TIME, _OF_ONE_USER)
+        self._gate = Gate(_A_SECOND, Crowd(_AT_ONE_TIME, _OF_ONE_USER), clock)
 
     async def events(self, request: web.Request, reader: Reader) -> web.Response:
         """What was told of a job."""
@@ -65,10 +69,13 @@ class Archive:
         body = await self._body(request, reader)
         pod, namespace = self._pod(request, body), body["metadata"]["namespace"]
         await reader.must(read_log(namespace, pod.name), _NO_LOG)
-        container = _trainer(body, pod)
+        # an only container needs no name
+        container = _trainer(body, pod) if pod.beside else ""
 
         async def read() -> tuple[bytes, float]:
             text, more = await self._records.log(namespace, pod.name, container)
+            if self._pod(request, body).uid != pod.uid:
+                raise RefusedError(503, "its pod was replaced meanwhile: come again", 1)
             told = {"pod": pod.name, "attempt": pod.attempt, "text": text, "more": more}
             return compact(told), _LOG_SECONDS
 
@@ -86,12 +93,17 @@ class Archive:
     async def _answer(
         self, reader: Reader, what: str, read: Callable[[], Awaitable[tuple[bytes, float]]]
     ) -> web.Response:
-        """What is read once for all who look at it at one time."""
-        with self._crowd.room((await reader.user()).name):
-            try:
-                return raw(await self._known.get(what, read))
-            except ApiError as error:
-                raise _refusal(error) from error
+        """What is read once for all who look at it at one time; it counts as the first one's."""
+        user = await reader.user()
+
+        async def bounded() -> tuple[bytes, float]:
+            async with self._gate.turn(user.name), asyncio.timeout(_SECONDS):
+                return await read()
+
+        try:
+            return raw(await self._known.get(what, bounded))
+        except ApiError as error:
+            raise _refusal(error) from error
 
     async def _body(self, request: web.Request, reader: Reader) -> Manifest:
         """The job that is asked about, for who may get it."""

@@ -20,7 +20,7 @@ export async function wordsOf(answer) {
 export class Asking {
   #path; #token; #seconds; #told; #abort = new AbortController(); #timer = null;
 
-  /** `told(value, words)` with what is answered, or with why nothing is. */
+  /** `told(value, words, gone)` with what is answered, or why nothing is, and if that is so for good. */
   constructor(path, token, seconds, told) {
     this.#path = path; this.#token = token; this.#seconds = seconds; this.#told = told;
     this.#ask();
@@ -36,11 +36,12 @@ export class Asking {
     if (!document.hidden) {
       try {
         const answer = await ask(this.#path, this.#token, this.#abort.signal);
-        const found = answer.ok ? [await answer.json(), ""] : [null, await wordsOf(answer)];
+        const gone = [401, 403, 404].includes(answer.status);
+        const found = answer.ok ? [await answer.json(), "", false] : [null, await wordsOf(answer), gone];
         if (!this.#abort.signal.aborted) this.#told(...found);
         if (!answer.ok) patience *= 3;
       } catch (error) {
-        if (!this.#abort.signal.aborted) this.#told(null, `the operator cannot be reached (${error.message})`);
+        if (!this.#abort.signal.aborted) this.#told(null, `the operator cannot be reached (${error.message})`, false);
       }
     }
     if (!this.#abort.signal.aborted) this.#timer = setTimeout(() => this.#ask(), 1000 * patience);

@@ -7,25 +7,27 @@ import { age } from "./format.js";
 const EVENTS = 20, LOG = 3;
 
 export class Events {
-  #asking;
+  #asking; #name;
 
   /** Of the job or the pod behind this path, told under this name. */
   constructor(path, token, name) {
+    this.#name = name;
     this.rows = h("tbody");
     this.note = h("p", { class: "faint", role: "status" }, "Reading them.");
     const heads = ["Seen", "Type", "Reason", "Times", "What it says"].map((it) => h("th", { scope: "col" }, it));
     this.table = h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": name, hidden: true },
       h("table", { class: "events" }, h("caption", {}, `${name}, the newest first`), h("thead", {}, h("tr", {}, heads)), this.rows));
     this.node = h("div", {}, this.note, this.table);
-    this.#asking = new Asking(`${path}/events`, token, EVENTS, (it, words) => this.#take(it, words));
+    this.#asking = new Asking(`${path}/events`, token, EVENTS, (...it) => this.#take(...it));
   }
 
   close() {
     this.#asking.close();
   }
 
-  #take(told, words) {
-    say(this.note, told ? (told.events.length ? "" : `${name}: there are none; a cluster keeps them for an hour.`) : `Not shown: ${words}`);
+  #take(told, words, gone) {
+    if (gone) this.table.hidden = true;
+    say(this.note, told ? (told.events.length ? "" : `${this.#name}: there are none; a cluster keeps them for an hour.`) : `Not shown: ${words}`);
     if (!told) return;
     this.table.hidden = !told.events.length;
     putIfNew(this.rows, told.events.map((it) => [it, age(it.last)]), () => told.events.map((it) => h("tr", {},
@@ -72,13 +74,14 @@ export class Log {
   }
 
   #again(anew = false) {
-    const asks = this.#asking !== null;
+    // who follows no more is told what was asked for already
+    if (!anew && !(this.#asking && this.follow.checked)) return;
     this.#asking?.close();
-    if (!anew && !(asks && this.follow.checked)) return;
-    this.#asking = new Asking(`${this.#of()}/log`, this.#token, LOG, (it, words) => this.#take(it, words));
+    this.#asking = new Asking(`${this.#of()}/log`, this.#token, LOG, (...it) => this.#take(...it));
   }
 
-  #take(told, words) {
+  #take(told, words, gone) {
+    if (gone) this.text.hidden = true;
     if (!this.follow.checked) this.#asking.close();
     if (!told) return say(this.note, `Not shown: ${words}`);
     say(this.note, `${told.pod}, attempt ${told.attempt}${told.more ? ": its last lines, there are more" : ""}${told.text ? "" : ": it has written nothing"}`);
