@@ -348,6 +348,7 @@ async def test_a_log_that_is_not_followed_stays(tab: Tab) -> None:
     await tab.page.get_by_role("checkbox", name="follow").uncheck()
     await tab.page.get_by_role("button", name="show its log").click()
     await tab.sees("step 1")
+    await tab.sees("Events of its pod: there are none")
     asked = len(tab.world.scene.authority.read)
     tab.world.writes("mnist-master", "step 2\n")
     await asyncio.sleep(4)

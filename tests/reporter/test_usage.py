@@ -111,6 +111,7 @@ def test_who_only_looks_now_and_then_is_idle_on_a_crowded_core_as_well() -> None
     before = told({1: (0, 0, 0)})
     assert told({1: (looks * 0.0005, 9, looks)}).starved(before) == 0
     assert told({1: (1, 9, 300)}).starved(before) == 9
+    assert told({1: (0.3, 9, 250)}).starved(before) == 9, "among many that wake all the time"
 
 
 def test_a_kernel_that_does_not_tell_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
