@@ -9,7 +9,13 @@ from typing import Any
 
 import pytest
 
-from trainingjobs.client import ClientError, distributed
+from trainingjobs.client import (
+    AsyncTrainingJobClient,
+    ClientError,
+    Script,
+    TrainingJobClient,
+    distributed,
+)
 from trainingjobs.client.function import FILE
 
 SCALE = 3
@@ -130,3 +136,49 @@ def test_here_it_is_a_function_as_any_other() -> None:
 def test_what_cannot_be_sent(function: Any, arguments: dict[str, Any], words: str) -> None:
     with pytest.raises(ClientError, match=words):
         function.script(**arguments)
+
+
+@distributed(instances=4)
+def has_no_image(epochs: int) -> int:
+    return epochs
+
+
+def test_the_image_is_the_environments_when_it_is_submitted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TRAININGJOB_IMAGE", "my/own:2")
+    assert has_no_image.script(epochs=1).image == "my/own:2"
+    assert leans(2) == 6
+    assert train.script(epochs=1).image == "my/image:1"
+
+
+def test_without_any_image_it_is_said_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TRAININGJOB_IMAGE", raising=False)
+    with pytest.raises(ClientError, match=r"@distributed\(image=…\), or \$TRAININGJOB_IMAGE"):
+        has_no_image.script(epochs=1)
+
+
+class Plain(TrainingJobClient):
+    """Takes scripts, and has no cluster."""
+
+    def __init__(self) -> None: ...
+
+    def train(self, script: Script, name: str | None = None) -> str:
+        """Tell what came."""
+        return f"{name} with {script.image}"
+
+
+class Asynchronous(AsyncTrainingJobClient):
+    """The same, awaited."""
+
+    def __init__(self) -> None: ...
+
+    async def train(self, script: Script, name: str | None = None) -> str:
+        """Tell what came."""
+        return f"{name} with {script.image}"
+
+
+async def test_both_clients_take_a_function() -> None:
+    name: str = train.submit(Plain(), "mnist", epochs=1)
+    awaited: str = await train.submit(Asynchronous(), "mnist", epochs=1)
+    assert name == awaited == "mnist with my/image:1"

@@ -9,14 +9,16 @@ import dis
 import functools
 import inspect
 import json
+import os
 import secrets
 import textwrap
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from types import CodeType
-from typing import Any
+from typing import Any, overload
 
 from trainingjobs.client import script as scripts
+from trainingjobs.client.aio import AsyncTrainingJobClient
 from trainingjobs.client.failures import ClientError
 from trainingjobs.client.script import Script
 from trainingjobs.client.sync import TrainingJobClient
@@ -26,6 +28,7 @@ _HEAD = "from __future__ import annotations\n\n"
 """What stands in annotations is not there either, and need not be."""
 _AS = "give dictionaries with texts as keys, lists, texts and numbers"
 _INSIDE = "import or define it inside"
+_NO_IMAGE = "which image has the function's libraries?"
 _LOADS = {"LOAD_GLOBAL", "LOAD_NAME"}
 _OF_CLASSES = {"__name__", "__qualname__", "__module__", "__annotations__"}
 
@@ -42,14 +45,35 @@ class Distributed:
         return self.function(*args, **arguments)
 
     def script(self, **arguments: Any) -> Script:
-        """What is sent: the function, and a call of it."""
-        return Script(files={FILE: text(self.function, arguments)}, **self.options)
+        """What is sent: the function, and a call of it.
 
-    def submit(self, client: TrainingJobClient, name: str | None = None, **arguments: Any) -> str:
+        Raises:
+            ClientError: when it cannot be sent, or nobody said in which image.
+        """
+        image = self.options.get("image") or os.environ.get(scripts.IMAGE)
+        if not image:
+            raise ClientError(f"{_NO_IMAGE} @distributed(image=…), or ${scripts.IMAGE}")
+        files = {FILE: text(self.function, arguments)}
+        return Script(files=files, **{**self.options, "image": image})
+
+    @overload
+    def submit(
+        self, client: TrainingJobClient, name: str | None = None, **arguments: Any
+    ) -> str: ...
+    @overload
+    def submit(
+        self, client: AsyncTrainingJobClient, name: str | None = None, **arguments: Any
+    ) -> Awaitable[str]: ...
+    def submit(
+        self,
+        client: TrainingJobClient | AsyncTrainingJobClient,
+        name: str | None = None,
+        **arguments: Any,
+    ) -> str | Awaitable[str]:
         """Start a job whose ranks all call the function; the job's name.
 
         Args:
-            client: of the cluster.
+            client: of the cluster; what an asynchronous one returns is awaited.
             name: of the job; else one is made from the function's.
             arguments: of the function.
         """
@@ -59,12 +83,12 @@ class Distributed:
 
 
 def distributed(
-    *, image: str, instances: int = 1, **options: Any
+    *, image: str | None = None, instances: int = 1, **options: Any
 ) -> Callable[[Callable[..., Any]], Distributed]:
     """Let a function be submitted as a job: `train.submit(client, epochs=3)`.
 
     Args:
-        image: with the libraries that it imports.
+        image: with the libraries that it imports; else TRAININGJOB_IMAGE, when it is submitted.
         instances: pods of the group.
         options: of `Script`: gpus, cpus, memory, env, processes, framework, user.
     """

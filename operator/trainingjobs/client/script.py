@@ -15,6 +15,8 @@ from trainingjobs.model import labels, names
 MAX_BYTES = 1_000_000
 """Of all files together: the API server takes one MiB, with their names."""
 FOLDER = "/run/script"
+IMAGE = "TRAININGJOB_IMAGE"
+"""The variable that names the image of who names none."""
 VOLUME = "trainingjob-script"
 _KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 _NAME = re.compile(r"[^a-z0-9]+")

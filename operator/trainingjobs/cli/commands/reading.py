@@ -15,8 +15,6 @@ from trainingjobs.client.script import Script
 from trainingjobs.model import labels
 from trainingjobs.model.spec import Framework
 
-IMAGE = "TRAININGJOB_IMAGE"
-
 
 def script(file: Path, args: tuple[str, ...], chosen: dict[str, Any]) -> Script:
     """The script that the command line speaks of, with its files.
@@ -24,9 +22,11 @@ def script(file: Path, args: tuple[str, ...], chosen: dict[str, Any]) -> Script:
     Raises:
         click.ClickException: when it cannot be sent.
     """
-    image = chosen.pop("image") or os.environ.get(IMAGE)
+    image = chosen.pop("image") or os.environ.get(scripts.IMAGE)
     if not image:
-        raise click.UsageError(f"which image has the script's libraries? --image, or ${IMAGE}")
+        raise click.UsageError(
+            f"which image has the script's libraries? --image, or ${scripts.IMAGE}"
+        )
     files = _files([file, *chosen.pop("include")])
     if (wrong := scripts.problem(files)) is not None:
         raise screen.Failure(wrong)

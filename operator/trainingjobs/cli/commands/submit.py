@@ -49,7 +49,7 @@ def _pairs(ctx: click.Context, param: click.Parameter, values: Iterable[str]) ->
 )
 @click.option("--instances", type=click.IntRange(1), metavar="N", help="Pods of the group.")
 @click.option("--name", metavar="NAME", help="The job's name; else made from the file's.")
-@click.option("--image", metavar="IMAGE", help=f"Of a script's pods; else ${reading.IMAGE}.")
+@click.option("--image", metavar="IMAGE", help=f"Of a script's pods; else ${scripts.IMAGE}.")
 @click.option(
     "--include",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -95,7 +95,7 @@ def submit_(
     Examples:
       {program} submit job.yaml
       {program} submit train.py -n 4 --image pytorch/pytorch --gpus 1 -- --epochs 3
-      {program} submit train.py -n 4 --dry-run -o yaml
+      {program} submit train.py -n 4 --image pytorch/pytorch --dry-run -o yaml
     """
     short = chosen.pop("short")
     chosen["instances"] = chosen["instances"] or short
