@@ -44,9 +44,12 @@ def _command(parent: click.Context, name: str) -> str:
 
 
 def _help(command: click.Command) -> str:
-    """The help's sentences; its examples are on the page of the command line."""
-    text = cleandoc((command.help or "").partition("\\b")[0].partition("\b")[0])
-    return text.replace("{program}", "trainingjob").strip() + "\n"
+    """The help's sentences and its examples."""
+    text = (command.help or "").replace("{program}", "trainingjob").replace("\\b", "\b")
+    words, _, examples = text.partition("\b")
+    lines = cleandoc(examples.replace("Examples:", "", 1)).strip()
+    shown = f"```sh\n{lines}\n```\n" if lines else ""
+    return "\n".join(part for part in (cleandoc(words).strip() + "\n", shown) if part)
 
 
 def _options(context: click.Context, params: list[click.Parameter]) -> str:

@@ -51,6 +51,7 @@ PROOF: Mapping[str, str] = {
     "README.md": "tests/e2e/test_docs.py",
     "docs/index.md": "tests/e2e/test_docs.py",
     "docs/cli.md": "tests/e2e/test_cli.py",
+    "docs/commands.md": "tests/cli/test_help.py",
     "docs/convert.md": "tests/e2e/test_convert.py",
     "docs/dashboard.md": "tests/integration/test_rights_of_pages.py",
     "docs/environment.md": "tests/e2e/test_docs.py",
