@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 from cli.given import a_seen_job
-from trainingjobs.client.failures import NotFoundError
+from trainingjobs.client.errors import NotFoundError
 from trainingjobs.client.job import Job, Manifest
 from trainingjobs.client.lines import LogLine
 

@@ -13,7 +13,7 @@ from builders import a_body
 from cli.clients import FakeClient, a_state
 from trainingjobs.cli import screen
 from trainingjobs.cli.app import app
-from trainingjobs.client.failures import RefusedError
+from trainingjobs.client.errors import RefusedError
 from trainingjobs.client.job import Job
 
 FORBIDDEN = RefusedError("pods/log is forbidden")

@@ -1,6 +1,9 @@
 """The examples of every command's help, as far as they go without a cluster."""
 
+import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from trainingjobs.cli.app import COMMANDS, app
+from trainingjobs.cli.commands import running
+from trainingjobs.model.spec import Framework
 
 ROOT = Path(__file__).parents[2]
 FILES = {
@@ -40,10 +45,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("line", EXAMPLES)
 def test_an_example_works(line: str) -> None:
-    program, name, *args = shlex.split(line.partition("|")[0])
-    assert program in {"trainingjob", "source"}, line
-    if program == "source":  # it has the command inside
-        return
+    called = re.search(r"trainingjob ([^|)]+)", line)
+    assert called is not None, line
+    name, *args = shlex.split(called[1])
     parent = app.make_context("trainingjob", [name])
     command = app.get_command(parent, name)
     assert command is not None
@@ -58,6 +62,27 @@ def test_an_example_works(line: str) -> None:
 
 
 def test_examples_are_found_in_the_help_of_many_commands() -> None:
-    found = {line.split()[1] for line in EXAMPLES}
-    assert {"submit", "list", "stacks", "doctor", "explain", "convert", "wait"} <= found
+    found = {name for name in COMMANDS for line in EXAMPLES if f"trainingjob {name} " in line}
+    assert {"submit", "list", "stacks", "doctor", "explain", "convert", "completion"} <= found
     assert any("--dry-run" in line for line in EXAMPLES)
+
+
+LOADED = """
+import contextlib, io, sys
+from trainingjobs.cli.app import app
+with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+    app.main([sys.argv[1], "--help"], prog_name="trainingjob")
+print(sorted({"lightkube", "httpx2", "msgspec", "pydantic", "yaml"} & set(sys.modules)))
+"""
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_waits_for_nothing_that_is_heavy(command: str) -> None:
+    """Each of these libraries takes longer than all of the help."""
+    program = [sys.executable, "-c", LOADED, command]
+    done = subprocess.run(program, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_run_local_offers_every_framework_but_those_that_start_by_ssh() -> None:
+    assert set(running.HERE) == set(Framework) - {Framework.MPI, Framework.HOROVOD}

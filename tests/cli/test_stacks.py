@@ -17,7 +17,7 @@ from trainingjobs.cli.commands import hearing, watching
 from trainingjobs.cli.views import live as table
 from trainingjobs.cli.views import stacks
 from trainingjobs.client import live
-from trainingjobs.client.failures import ClientError, RefusedError, UnreachableError
+from trainingjobs.client.errors import ClientError, RefusedError, UnreachableError
 
 FRAMES = [
     {"file": "torch/distributed.py", "line": 900, "function": "all_reduce", "user": False},

@@ -10,7 +10,7 @@ import pytest
 from client.served import a_client, a_kubeconfig, answered
 from trainingjobs.client import watches
 from trainingjobs.client.aio import AsyncTrainingJobClient
-from trainingjobs.client.failures import ClientError, RefusedError, UnreachableError
+from trainingjobs.client.errors import ClientError, RefusedError, UnreachableError
 
 pytestmark = pytest.mark.timeout(20)
 PAGE = {"Content-Type": "text/html; charset=utf-8"}

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from client.served import a_client, a_kubeconfig, answered, status
 from trainingjobs.cli.app import app
 from trainingjobs.client.aio import AsyncTrainingJobClient
-from trainingjobs.client.failures import ClientError
+from trainingjobs.client.errors import ClientError
 
 Act = Callable[[AsyncTrainingJobClient, str], Coroutine[Any, Any, Any]]
 ODD = ["", ".", "..", "a/", "/a", "?x", "#x", "a%2f", "*", "A", "a\n", "a" * 254]

@@ -9,7 +9,7 @@ import pytest
 from client.served import a_kubeconfig
 from trainingjobs.client import config, transport
 from trainingjobs.client.aio import AsyncTrainingJobClient
-from trainingjobs.client.failures import ClientError
+from trainingjobs.client.errors import ClientError
 
 
 @pytest.mark.parametrize(

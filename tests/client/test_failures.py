@@ -12,16 +12,15 @@ from lightkube.config.models import Cluster, Context, User
 from lightkube.core.exceptions import ApiError, ConfigError
 
 from trainingjobs.client import config
-from trainingjobs.client.failures import (
+from trainingjobs.client.errors import (
     ClientError,
     GoneError,
     NotFoundError,
     NotInstalledError,
     RefusedError,
     UnreachableError,
-    told,
-    translated,
 )
+from trainingjobs.client.failures import told, translated
 from trainingjobs.client.watches import passing, steady
 
 JOBS = "https://cluster:6443/apis/trainingjob.dev/v1/namespaces/lab/trainingjobs"

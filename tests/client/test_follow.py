@@ -11,7 +11,7 @@ import pytest
 
 from cli.given import a_pod, a_seen_job
 from trainingjobs.client import containers, follow, reader
-from trainingjobs.client.failures import ClientError
+from trainingjobs.client.errors import ClientError
 from trainingjobs.client.follow import Follower
 from trainingjobs.client.lines import LogLine
 

@@ -10,7 +10,7 @@ import pytest
 from client.kubelets import DEFINITION, HOST, Cluster, a_cluster, a_replica
 from handlers.pods import a_report, a_scene, a_token
 from trainingjobs.client import forward, live
-from trainingjobs.client.failures import (
+from trainingjobs.client.errors import (
     ClientError,
     NotFoundError,
     NotInstalledError,

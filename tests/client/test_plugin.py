@@ -8,7 +8,7 @@ import pytest
 
 from client.served import a_kubeconfig, answered
 from trainingjobs.client.aio import AsyncTrainingJobClient
-from trainingjobs.client.failures import ClientError
+from trainingjobs.client.errors import ClientError
 
 pytestmark = pytest.mark.timeout(20)
 PLUGIN = """#!/bin/sh

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from client.served import a_client, answered, status
-from trainingjobs.client.failures import ClientError
+from trainingjobs.client.errors import ClientError
 from trainingjobs.client.script import VOLUME, Script
 
 JOBS = "/apis/trainingjob.dev/v1/namespaces/default/trainingjobs"

@@ -17,7 +17,7 @@ from integration.jobs import Body, Jobs, a_job
 from integration.server import ApiServer
 from trainingjobs.client import AsyncTrainingJobClient, ClientError, Script, TrainingJobClient
 from trainingjobs.client import script as scripts
-from trainingjobs.client.failures import GoneError, NotFoundError, TooLateError
+from trainingjobs.client.errors import GoneError, NotFoundError, TooLateError
 
 pytestmark = pytest.mark.integration
 

@@ -33,7 +33,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "explaining",
             "Show every rank's environment and pod, without a cluster",
         ),
-        "run-local": ("local", "Run a script as a group of processes on this machine"),
+        "run-local": ("running", "Run a script as a group of processes on this machine"),
         "convert": ("converting", "Turn other operators' jobs into TrainingJobs"),
         "doctor": ("doctor", "Look whether a job would run here: operator, rights, quota, room"),
         "completion": (

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 
 from trainingjobs.client.aio import AsyncTrainingJobClient
-from trainingjobs.client.failures import ClientError
+from trainingjobs.client.errors import ClientError
 
 _SECONDS = 2.0
 

@@ -9,20 +9,24 @@ import json
 import os
 import sys
 from collections.abc import Coroutine, Iterable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from trainingjobs.cli import options
-from trainingjobs.client.aio import AsyncTrainingJobClient
-from trainingjobs.client.failures import ClientError
+from trainingjobs.client.errors import ClientError
+
+if TYPE_CHECKING:
+    from trainingjobs.client.aio import AsyncTrainingJobClient
 
 T = TypeVar("T")
 INTERRUPTED = 130
 
 
-def connect() -> AsyncTrainingJobClient:
+def connect() -> "AsyncTrainingJobClient":
     """The client for the cluster that the command line names."""
+    from trainingjobs.client.aio import AsyncTrainingJobClient  # noqa: PLC0415  not for help
+
     return AsyncTrainingJobClient(**options.place())
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from trainingjobs.client.aio import AsyncTrainingJobClient
-    from trainingjobs.client.failures import ClientError
+    from trainingjobs.client.errors import ClientError
     from trainingjobs.client.function import distributed
     from trainingjobs.client.job import Job
     from trainingjobs.client.script import Script
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AsyncTrainingJobClient": "aio",
-    "ClientError": "failures",
+    "ClientError": "errors",
     "Job": "job",
     "Script": "script",
     "TrainingJobClient": "sync",

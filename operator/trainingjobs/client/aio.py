@@ -13,13 +13,8 @@ from lightkube.types import PatchType
 
 from trainingjobs.client import asked, config, kinds, plugin, sending, transport, watches
 from trainingjobs.client import script as scripts
-from trainingjobs.client.failures import (
-    ClientError,
-    ExistsError,
-    GoneError,
-    TooLateError,
-    told,
-)
+from trainingjobs.client.errors import ClientError, ExistsError, GoneError, TooLateError
+from trainingjobs.client.failures import told
 from trainingjobs.client.follow import Follower
 from trainingjobs.client.job import SUCCEEDED, Job, Manifest
 from trainingjobs.client.lines import LogLine

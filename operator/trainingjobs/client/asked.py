@@ -5,7 +5,7 @@ An empty one would mean the whole collection, and `..` or `?` another request al
 
 import re
 
-from trainingjobs.client.failures import ClientError
+from trainingjobs.client.errors import ClientError
 
 _NAME = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?")
 _NAMESPACE = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")

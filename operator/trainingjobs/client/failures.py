@@ -10,42 +10,18 @@ import httpx2
 import msgspec
 from lightkube.core.exceptions import ApiError, ConfigError
 
+from trainingjobs.client.errors import (
+    ClientError,
+    ExistsError,
+    NotFoundError,
+    NotInstalledError,
+    RefusedError,
+    UnreachableError,
+)
 from trainingjobs.model import labels
 
 _NOT_FOUND, _UNAUTHORIZED, _FORBIDDEN = 404, 401, 403
 _INSTALL = "install the operator first: helm install trainingjob-operator (see its README)"
-
-
-class ClientError(Exception):
-    """What went wrong, and what to do about it, in one line."""
-
-
-class NotFoundError(ClientError):
-    """No such object."""
-
-
-class NotInstalledError(ClientError):
-    """The cluster knows no TrainingJobs."""
-
-
-class RefusedError(ClientError):
-    """The API server does not take it: its words are the message."""
-
-
-class ExistsError(RefusedError):
-    """Another object has this name."""
-
-
-class UnreachableError(ClientError):
-    """No answer: the same may work in a moment."""
-
-
-class GoneError(ClientError):
-    """The job was deleted while somebody waited for it."""
-
-
-class TooLateError(ClientError, TimeoutError):
-    """What was waited for did not come in time."""
 
 
 @contextmanager

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import httpx2
 
 from trainingjobs.client import containers
-from trainingjobs.client.failures import ClientError, GoneError, told, translated
+from trainingjobs.client.errors import ClientError, GoneError
+from trainingjobs.client.failures import told, translated
 from trainingjobs.client.job import Job, Manifest
 from trainingjobs.client.lines import LogLine, Splitter, parsed
 from trainingjobs.client.merge import merged

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
 from trainingjobs.client import tunnel
-from trainingjobs.client.failures import ClientError
+from trainingjobs.client.errors import ClientError
 from trainingjobs.client.raw import Raw
 from trainingjobs.client.tunnel import Target, Tunnel
 

@@ -19,7 +19,7 @@ from typing import Any, overload
 
 from trainingjobs.client import script as scripts
 from trainingjobs.client.aio import AsyncTrainingJobClient
-from trainingjobs.client.failures import ClientError
+from trainingjobs.client.errors import ClientError
 from trainingjobs.client.script import Script
 from trainingjobs.client.sync import TrainingJobClient
 

@@ -10,13 +10,8 @@ from collections.abc import Sequence
 
 import httpx2
 
-from trainingjobs.client.failures import (
-    ClientError,
-    NotInstalledError,
-    RefusedError,
-    code_of,
-    translated,
-)
+from trainingjobs.client.errors import ClientError, NotInstalledError, RefusedError
+from trainingjobs.client.failures import code_of, translated
 from trainingjobs.client.job import Manifest
 from trainingjobs.client.raw import Raw
 from trainingjobs.model import labels

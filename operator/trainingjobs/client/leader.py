@@ -5,14 +5,13 @@ from dataclasses import dataclass
 
 import httpx2
 
-from trainingjobs.client.failures import (
+from trainingjobs.client.errors import (
     ClientError,
     NotInstalledError,
     RefusedError,
     UnreachableError,
-    code_of,
-    translated,
 )
+from trainingjobs.client.failures import code_of, translated
 from trainingjobs.client.home import USUAL, Home
 from trainingjobs.client.job import Manifest
 from trainingjobs.client.raw import Raw

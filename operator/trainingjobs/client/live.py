@@ -13,12 +13,7 @@ from contextlib import asynccontextmanager
 import httpx2
 
 from trainingjobs.client import asked, forward
-from trainingjobs.client.failures import (
-    ClientError,
-    NotFoundError,
-    RefusedError,
-    UnreachableError,
-)
+from trainingjobs.client.errors import ClientError, NotFoundError, RefusedError, UnreachableError
 from trainingjobs.client.forward import Forward
 from trainingjobs.client.job import Manifest
 from trainingjobs.client.leader import Operator

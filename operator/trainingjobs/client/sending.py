@@ -8,7 +8,8 @@ from lightkube import AsyncClient
 from lightkube.types import PatchType
 
 from trainingjobs.client import kinds, script
-from trainingjobs.client.failures import ClientError, told
+from trainingjobs.client.errors import ClientError
+from trainingjobs.client.failures import told
 from trainingjobs.client.job import Job, Manifest
 
 

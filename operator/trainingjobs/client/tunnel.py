@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 import httpx2
 from httpx2 import websockets
 
-from trainingjobs.client.failures import RefusedError, UnreachableError, translated
+from trainingjobs.client.errors import RefusedError, UnreachableError
+from trainingjobs.client.failures import translated
 from trainingjobs.client.raw import Raw
 
 _PROTOCOL = "v4.channel.k8s.io"

@@ -9,7 +9,8 @@ import httpx2
 from lightkube import AsyncClient
 
 from trainingjobs.client import kinds
-from trainingjobs.client.failures import GoneError, NotFoundError, translated
+from trainingjobs.client.errors import GoneError, NotFoundError
+from trainingjobs.client.failures import translated
 from trainingjobs.client.job import Job, Manifest
 from trainingjobs.model import labels
 

@@ -4,7 +4,8 @@ from typing import Any
 
 from trainingjobs.convert import policy
 from trainingjobs.convert.source import Source
-from trainingjobs.model.spec import MAX_INSTANCES, Manifest
+from trainingjobs.model.limits import MAX_INSTANCES
+from trainingjobs.model.spec import Manifest
 
 _RENDEZVOUS = (
     "the operator starts the group anew with another size, and torchrun meets at the master",

@@ -8,7 +8,8 @@ from trainingjobs.convert import annotations
 from trainingjobs.convert.source import NotConvertible, Source
 from trainingjobs.model import labels
 from trainingjobs.model.job import Invalid, parse
-from trainingjobs.model.spec import MAX_INSTANCES, Framework, Manifest
+from trainingjobs.model.limits import MAX_INSTANCES
+from trainingjobs.model.spec import Framework, Manifest
 
 MAX_TENSORFLOW = 500
 _FROM_SERVER = {

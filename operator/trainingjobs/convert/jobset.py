@@ -7,7 +7,8 @@ from trainingjobs.convert import mpi, pods, policy, traces
 from trainingjobs.convert.group import Group
 from trainingjobs.convert.pods import Pod
 from trainingjobs.convert.source import BY_HAND, Source
-from trainingjobs.model.spec import MAX_INSTANCES, Framework, Manifest
+from trainingjobs.model.limits import MAX_INSTANCES
+from trainingjobs.model.spec import Framework, Manifest
 
 LEADERS = ("leader", "master", "driver", "launcher", "coordinator", "head", "chief", "mpimaster")
 _MOST_KINDS = 2

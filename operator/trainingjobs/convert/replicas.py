@@ -8,7 +8,8 @@ from trainingjobs.convert import elastic, options, pods, policy
 from trainingjobs.convert.group import Group
 from trainingjobs.convert.pods import Pod
 from trainingjobs.convert.source import NotConvertible, Source
-from trainingjobs.model.spec import MAX_INSTANCES, Framework, Manifest, SuccessPolicy
+from trainingjobs.model.limits import MAX_INSTANCES
+from trainingjobs.model.spec import Framework, Manifest, SuccessPolicy
 
 _NO_PLACE = {
     "PS": "parameter servers have no place in a group of one master and workers: use "

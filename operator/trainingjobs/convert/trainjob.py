@@ -8,7 +8,8 @@ from trainingjobs.convert import jobset, mpi, pods, policy, variables
 from trainingjobs.convert.bounds import bounded
 from trainingjobs.convert.group import Group
 from trainingjobs.convert.source import Source
-from trainingjobs.model.spec import MAX_INSTANCES, Framework, Manifest
+from trainingjobs.model.limits import MAX_INSTANCES
+from trainingjobs.model.spec import Framework, Manifest
 
 _AUTO = "auto"
 """What Kubeflow takes for torch where nobody says another number."""

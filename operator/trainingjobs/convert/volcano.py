@@ -9,7 +9,8 @@ from trainingjobs.convert.group import Group
 from trainingjobs.convert.jobset import Part
 from trainingjobs.convert.source import Source
 from trainingjobs.model import labels
-from trainingjobs.model.spec import MAX_INSTANCES, Framework, Manifest
+from trainingjobs.model.limits import MAX_INSTANCES
+from trainingjobs.model.spec import Framework, Manifest
 
 _PLUGINS: Mapping[str, Framework] = MappingProxyType(
     {"pytorch": Framework.PYTORCH, "tensorflow": Framework.TENSORFLOW, "mpi": Framework.MPI}

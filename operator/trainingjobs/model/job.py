@@ -10,7 +10,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from trainingjobs.model import containers, labels, names
-from trainingjobs.model.spec import MAX_RANKS, Manifest, Spec
+from trainingjobs.model.limits import MAX_RANKS
+from trainingjobs.model.spec import Manifest, Spec
 from trainingjobs.model.status import Status
 from trainingjobs.model.times import parse_time
 

@@ -10,10 +10,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from trainingjobs.model.base import Model
+from trainingjobs.model.limits import MAX_INSTANCES
 
-MAX_INSTANCES = 10_000
-MAX_RANKS = 65_536
-"""A look at all ranks of a job keeps the one core of the operator for half a second then."""
 MAX_SECONDS = 2**31 - 1
 
 Manifest = dict[str, Any]

@@ -7,7 +7,7 @@ down. Every message says what to do, not only what is wrong.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from trainingjobs.model.spec import MAX_RANKS
+from trainingjobs.model.limits import MAX_RANKS
 from trainingjobs.schema.openapi import Schema
 
 MAX_TENSORFLOW = 500

@@ -7,9 +7,9 @@ import click
 from trainingjobs.cli import options, screen
 from trainingjobs.cli.commands import submit
 from trainingjobs.client import asked
-from trainingjobs.client.failures import ClientError
+from trainingjobs.client.errors import ClientError
 from trainingjobs.client.job import Manifest
-from trainingjobs.model.spec import MAX_INSTANCES
+from trainingjobs.model.limits import MAX_INSTANCES
 
 
 @click.command("cancel", cls=options.Command)

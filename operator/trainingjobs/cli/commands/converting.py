@@ -5,7 +5,6 @@ import sys
 import click
 
 from trainingjobs.cli import options
-from trainingjobs.convert import __main__ as conversion
 
 
 @click.command("convert", cls=options.Command)
@@ -20,4 +19,6 @@ def convert_(files: tuple[str, ...]) -> None:
     Examples:
       {program} convert pytorchjob.yaml | kubectl apply -f -
     """
+    from trainingjobs.convert import __main__ as conversion  # noqa: PLC0415  not for help
+
     sys.exit(conversion.main(list(files)))

@@ -4,14 +4,17 @@ import asyncio
 import textwrap
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import click
 
 from trainingjobs.cli import options, screen
 from trainingjobs.cli.views import description, paint, why
-from trainingjobs.client.aio import AsyncTrainingJobClient
-from trainingjobs.client.failures import ClientError
+from trainingjobs.client.errors import ClientError
 from trainingjobs.client.job import Job, Manifest
+
+if TYPE_CHECKING:
+    from trainingjobs.client.aio import AsyncTrainingJobClient
 
 _WIDTH = 100
 
@@ -58,7 +61,7 @@ async def _seen(name: str) -> tuple[Job, list[Manifest], list[Manifest]]:
         return job, pods, events
 
 
-async def _pods(client: AsyncTrainingJobClient, job: Job) -> list[Manifest]:
+async def _pods(client: "AsyncTrainingJobClient", job: Job) -> list[Manifest]:
     try:
         return await client.get_job_pods(job)
     except ClientError as error:
@@ -66,7 +69,7 @@ async def _pods(client: AsyncTrainingJobClient, job: Job) -> list[Manifest]:
         return []
 
 
-async def _events(client: AsyncTrainingJobClient, job: Job) -> list[Manifest]:
+async def _events(client: "AsyncTrainingJobClient", job: Job) -> list[Manifest]:
     try:
         return await client.get_job_events(job)
     except ClientError:

@@ -1,50 +1,18 @@
 """`doctor`: would a job run here? Looks at what it needs, and changes nothing."""
 
-import asyncio
-import os
 import sys
-from dataclasses import dataclass
 
 import click
-import httpx2
 
 from trainingjobs.cli import options, screen
-from trainingjobs.cli.views import health, paint, quantities
-from trainingjobs.client.failures import code_of, translated
-from trainingjobs.client.home import PLACE, USUAL
-from trainingjobs.client.job import Manifest
-from trainingjobs.client.raw import Raw
-from trainingjobs.model import labels
+from trainingjobs.cli.views import paint, quantities
 
-_RIGHTS = {
-    "create TrainingJobs": ("create", labels.GROUP, labels.PLURAL, ""),
-    "change TrainingJobs": ("patch", labels.GROUP, labels.PLURAL, ""),
-    "cancel jobs (delete TrainingJobs)": ("delete", labels.GROUP, labels.PLURAL, ""),
-    "follow jobs (watch TrainingJobs)": ("watch", labels.GROUP, labels.PLURAL, ""),
-    "list pods": ("list", "", "pods", ""),
-    "read logs": ("get", "", "pods", "log"),
-    "send scripts (create ConfigMaps)": ("create", "", "configmaps", ""),
-    "retry scripts (get ConfigMaps)": ("get", "", "configmaps", ""),
-    "retry scripts (patch ConfigMaps)": ("patch", "", "configmaps", ""),
-}
-_LIVE = {
-    "list pods": ("list", "", "pods", ""),
-    "create pods/portforward": ("create", "", "pods", "portforward"),
-    "create serviceaccounts/token": ("create", "", "serviceaccounts", "token"),
-}
-"""In the operator's namespace, for what only its leader knows."""
-_REVIEW = "apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-_OPERATOR = "app.kubernetes.io/part-of=trainingjob-operator,app.kubernetes.io/component=operator"
 _SIGNS = {
     "ok": ("ok", "green"),
     "bad": ("BAD", "red"),
     "unknown": ("??", "yellow"),
     "hint": ("--", "yellow"),
 }
-
-
-_LIVING = "status.phase!=Succeeded,status.phase!=Failed"
-_PAGE = "500"
 
 
 class Amount(click.ParamType[str]):
@@ -81,115 +49,14 @@ def doctor_(count: int, cpus: str, memory: str, gpus: int) -> None:
       {program} doctor
       {program} doctor --pods 8 --gpus 1 -n lab
     """
+    from trainingjobs.cli.commands import facts  # noqa: PLC0415  not for help
+
     each = {"cpu": cpus, "memory": memory, "nvidia.com/gpu": str(gpus)}
     asked = {name: text for name, text in each.items() if text and text != "0"}
-    found = screen.run(_looked(count, asked))
+    found = screen.run(facts.looked(count, asked))
     for check in found:
         sign, colour = _SIGNS[check.verdict]
         line = f"{check.about:<9} {screen.safe(check.words)}"
         advice = f": {screen.safe(check.advice)}" if check.advice else ""
         screen.write([f"{paint.coloured(f'{sign:<3}', colour)} {line}{advice}"])
     sys.exit(1 if any(check.verdict == "bad" for check in found) else 0)
-
-
-async def _looked(count: int, each: dict[str, str]) -> list[health.Check]:
-    async with screen.connect() as client:
-        return health.checks(
-            await _facts(client.raw, client.namespace), client.namespace, count, each
-        )
-
-
-async def _facts(raw: Raw, namespace: str) -> health.Facts:
-    try:
-        version = (await raw.get("version")).get("gitVersion")
-    except httpx2.HTTPError as error:
-        raise translated(error) from error
-    here, unseen = f"api/v1/namespaces/{namespace}", dict[str, str]()
-    asked = _Asked(raw, unseen)
-    served, operators, quotas, nodes, pods, rights = await asyncio.gather(
-        asked.served(),
-        asked.items("operator", "apis/apps/v1/deployments", labelSelector=_OPERATOR),
-        asked.items("quota", f"{here}/resourcequotas"),
-        asked.items("room", "api/v1/nodes"),
-        asked.items("room", "api/v1/pods", fieldSelector=_LIVING),
-        asyncio.gather(*(asked.right(namespace, *right) for right in _RIGHTS.values())),
-    )
-    lives = os.environ.get(PLACE) or _home_of(operators or [])
-    live = await asyncio.gather(*(asked.right(lives, *right) for right in _LIVE.values()))
-    return health.Facts(
-        version=version,
-        home=lives,
-        live=dict(zip(_LIVE, live, strict=True)),
-        unseen=unseen,
-        served=served,
-        operators=operators,
-        rights=dict(zip(_RIGHTS, rights, strict=True)),
-        quotas=quotas,
-        nodes=nodes,
-        pods=pods,
-    )
-
-
-def _home_of(operators: list[Manifest]) -> str:
-    """Where the operator is: the usual place, unless it is seen to be elsewhere alone."""
-    found = {str(it["metadata"]["namespace"]) for it in operators}
-    return found.pop() if len(found) == 1 else USUAL
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """Questions, whose answers may be that one may not ask, or none at all."""
-
-    raw: Raw
-    unseen: dict[str, str]
-    """Why there was no answer, by what it was about."""
-
-    async def served(self) -> bool | None:
-        """Whether TrainingJobs are known here."""
-        try:
-            found = await self.raw.get(f"apis/{labels.API_VERSION}")
-        except httpx2.HTTPError as error:
-            if code_of(error) == httpx2.codes.NOT_FOUND:
-                return False
-            self._note("resource", error)
-            return None
-        return labels.PLURAL in [item.get("name") for item in found.get("resources") or []]
-
-    async def items(self, about: str, path: str, **params: str) -> list[Manifest] | None:
-        """All that are there, page by page, without what nobody looks at."""
-        found: list[Manifest] = []
-        more: str | None = ""
-        try:
-            while more is not None:
-                page = await self.raw.get(
-                    path, limit=_PAGE, **params, **({"continue": more} if more else {})
-                )
-                found += [_slim(item) for item in page.get("items") or []]
-                more = (page.get("metadata") or {}).get("continue") or None
-        except httpx2.HTTPError as error:
-            self._note(about, error)
-            return None
-        return found
-
-    async def right(self, namespace: str, *asked: str) -> bool | None:
-        """Whether one may do that; None where nobody says so."""
-        names = ("verb", "group", "resource", "subresource")
-        attributes = {"namespace": namespace, **dict(zip(names, asked, strict=True))}
-        try:
-            answer = await self.raw.post(_REVIEW, {"spec": {"resourceAttributes": attributes}})
-        except httpx2.HTTPError:
-            return None
-        return bool((answer.get("status") or {}).get("allowed"))
-
-    def _note(self, about: str, error: httpx2.HTTPError) -> None:
-        if code_of(error) != httpx2.codes.FORBIDDEN:
-            self.unseen[about] = str(translated(error))
-
-
-def _slim(item: Manifest) -> Manifest:
-    """Of a large cluster's pods not all can be held at once."""
-    if "containers" not in (item.get("spec") or {}):
-        return item
-    asks = [{"resources": one.get("resources")} for one in item["spec"]["containers"]]
-    spec = {"nodeName": item["spec"].get("nodeName"), "containers": asks}
-    return {"spec": spec, "status": {"phase": (item.get("status") or {}).get("phase")}}

@@ -4,11 +4,14 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from trainingjobs.cli import screen
-from trainingjobs.client.aio import AsyncTrainingJobClient
-from trainingjobs.client.failures import GoneError
+from trainingjobs.client.errors import GoneError
 from trainingjobs.client.job import Job
+
+if TYPE_CHECKING:
+    from trainingjobs.client.aio import AsyncTrainingJobClient
 
 
 @dataclass(slots=True)
@@ -18,7 +21,7 @@ class Seen:
     job: Job
 
     async def watch(
-        self, client: AsyncTrainingJobClient, tell: Callable[[Job], None] | None = None
+        self, client: "AsyncTrainingJobClient", tell: Callable[[Job], None] | None = None
     ) -> None:
         """Look until it is over.
 
@@ -42,7 +45,7 @@ class Seen:
 
 
 async def followed(
-    client: AsyncTrainingJobClient, job: Job, lines: Awaitable[None], *, whole: bool = True
+    client: "AsyncTrainingJobClient", job: Job, lines: Awaitable[None], *, whole: bool = True
 ) -> Job:
     """The job as it was seen last, while its lines are shown; whole, to the job's own end."""
     seen = Seen(job)

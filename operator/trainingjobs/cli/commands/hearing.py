@@ -1,12 +1,15 @@
 """What the operator hears of a job's ranks, asked every two seconds for as long as one looks."""
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from trainingjobs.cli import screen
 from trainingjobs.client import live
-from trainingjobs.client.aio import AsyncTrainingJobClient
-from trainingjobs.client.failures import ClientError, NotInstalledError, RefusedError
+from trainingjobs.client.errors import ClientError, NotInstalledError, RefusedError
 from trainingjobs.client.job import Job, Manifest
+
+if TYPE_CHECKING:
+    from trainingjobs.client.aio import AsyncTrainingJobClient
 
 _SECONDS = 2.0
 _PAUSE = 10.0
@@ -15,7 +18,7 @@ _PAUSE = 10.0
 class Heard:
     """The latest answer, and why there is none."""
 
-    def __init__(self, client: AsyncTrainingJobClient, account: str) -> None:
+    def __init__(self, client: "AsyncTrainingJobClient", account: str) -> None:
         self._client, self._account = client, account
         self._asking: asyncio.Task[None] | None = None
         self.whole: Manifest | None = None

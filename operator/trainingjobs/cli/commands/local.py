@@ -1,4 +1,4 @@
-"""`run-local`: a group of processes on this machine, for which no cluster is needed."""
+"""What `run-local` does: a group of processes, of which none outlives the command."""
 
 import asyncio
 import os
@@ -8,40 +8,17 @@ import socket
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NoReturn
 
-import click
-
-from trainingjobs.cli import options, processes, screen
+from trainingjobs.cli import processes, screen
 from trainingjobs.cli.views import loglines
 from trainingjobs.client import local
 from trainingjobs.client.lines import LogLine
 from trainingjobs.model.job import Invalid
-from trainingjobs.model.spec import Framework
-
-_HERE = [name.value for name in Framework if name not in {Framework.MPI, Framework.HOROVOD}]
 
 
-@click.command("run-local", cls=options.Command)
-@click.argument("script", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.argument("args", nargs=-1)
-@click.option(
-    "-n", "--instances", type=click.IntRange(1, 1000), default=2, help="As pods would be."
-)
-@click.option("--processes", type=click.IntRange(1, 64), default=1, help="In each, by torchrun.")
-@click.option("--torchrun/--no-torchrun", default=True, help="No: the script starts them itself.")
-@click.option("--framework", type=click.Choice(_HERE), default="PyTorch", help="Whose environment.")
-@click.option("--python", metavar="PATH", help="The interpreter; else the python of your PATH.")
-def run_local_(script: Path, args: tuple[str, ...], **chosen: str | int | None) -> None:
-    r"""Run a script as a group of processes on this machine.
-
-    Each has the environment that its pod would have. The first that fails ends the others, and
-    its exit code is the command's.
-
-    \b
-    Examples:
-      {program} run-local -n 3 train.py
-      {program} run-local -n 2 --processes 2 train.py -- --epochs 3
-    """
+def run(script: Path, args: tuple[str, ...], chosen: Mapping[str, str | int | None]) -> NoReturn:
+    """Run the group, and end with its exit code."""
     count, each = int(chosen["instances"] or 1), int(chosen["processes"] or 1)
     group = local.job(count, each, str(chosen["framework"]))
     if isinstance(group, Invalid):

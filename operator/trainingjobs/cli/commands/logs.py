@@ -2,18 +2,20 @@
 
 import sys
 from contextlib import aclosing, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from trainingjobs.cli import options, screen
 from trainingjobs.cli.commands.following import followed
 from trainingjobs.cli.views import loglines
-from trainingjobs.client.aio import AsyncTrainingJobClient
-from trainingjobs.client.failures import ClientError
+from trainingjobs.client.errors import ClientError
 from trainingjobs.client.job import Job
 from trainingjobs.model import ranks
-from trainingjobs.model.spec import MAX_INSTANCES
+from trainingjobs.model.limits import MAX_INSTANCES
+
+if TYPE_CHECKING:
+    from trainingjobs.client.aio import AsyncTrainingJobClient
 
 
 class Ranks(click.ParamType[frozenset[int]]):
@@ -83,7 +85,7 @@ def logs_(
 
 
 async def _check(
-    client: AsyncTrainingJobClient, job: Job, only: frozenset[int] | None, *, follow: bool
+    client: "AsyncTrainingJobClient", job: Job, only: frozenset[int] | None, *, follow: bool
 ) -> None:
     """Say at once why nothing would be shown.
 
@@ -103,7 +105,7 @@ async def _check(
 
 
 async def stream(  # noqa: PLR0913  what people may choose of a log
-    client: AsyncTrainingJobClient,
+    client: "AsyncTrainingJobClient",
     job: Job,
     *,
     follow: bool = True,

@@ -5,18 +5,20 @@ import html
 import tempfile
 import webbrowser
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
 import click
 
 from trainingjobs.cli import options, screen
-from trainingjobs.client import forward
-from trainingjobs.client.forward import Forward
-from trainingjobs.client.leader import Operator
+
+if TYPE_CHECKING:
+    from trainingjobs.client.forward import Forward
 
 _HOUR = 3_600
 """How long one may look before a new token is needed."""
 _LOOK_SECONDS = 1.0
+_LOOPBACK = "127.0.0.1"
 _READ_SECONDS = 30.0
 """How long a browser may take to start and to read where to go."""
 _GO = '<!doctype html><meta http-equiv="refresh" content="0; url={at}"><title>Jobs</title>\n'
@@ -46,6 +48,9 @@ def ui_(name: str | None, *, port: int, opens: bool, account: str) -> None:
 
 
 async def _shown(name: str | None, port: int, account: str, chosen: str, *, opens: bool) -> None:
+    from trainingjobs.client import forward  # noqa: PLC0415  not for help
+    from trainingjobs.client.leader import Operator  # noqa: PLC0415
+
     async with screen.connect() as client:
         at = place(chosen)
         if name is not None:
@@ -74,7 +79,7 @@ def place(namespace: str, job: str = "") -> str:
 
 def address(port: int, token: str, at: str) -> str:
     """Where the page is; what is behind the # is sent to nobody."""
-    return f"http://{forward.LOOPBACK}:{port}/#{urlencode({'token': token, 'at': at})}"
+    return f"http://{_LOOPBACK}:{port}/#{urlencode({'token': token, 'at': at})}"
 
 
 async def _opened(at: str) -> None:
@@ -91,7 +96,7 @@ async def _opened(at: str) -> None:
         screen.note(f"No browser could be started: {screen.safe(error)}")
 
 
-async def _kept(way: Forward) -> None:
+async def _kept(way: "Forward") -> None:
     """Say what is in the way, once; the page tries again by itself."""
     said = ""
     while True:

@@ -13,7 +13,6 @@ from trainingjobs.client import script as scripts
 from trainingjobs.client.job import Manifest
 from trainingjobs.client.script import Script
 from trainingjobs.model import labels
-from trainingjobs.model.spec import Framework
 
 
 def script(file: Path, args: tuple[str, ...], chosen: dict[str, Any]) -> Script:
@@ -44,6 +43,8 @@ def script(file: Path, args: tuple[str, ...], chosen: dict[str, Any]) -> Script:
 
 def unused(script: Script) -> str | None:
     """A word on GPUs that no process takes; other frameworks give all of a pod to one process."""
+    from trainingjobs.model.spec import Framework  # noqa: PLC0415  manifests need none
+
     torch = script.framework in {None, Framework.PYTORCH.value}
     if not torch or script.gpus <= 1 or script.processes is not None:
         return None

@@ -7,10 +7,9 @@ import click
 from trainingjobs.cli import options, screen
 from trainingjobs.cli.commands.logs import Ranks
 from trainingjobs.cli.views import stacks
-from trainingjobs.client import live
-from trainingjobs.client.failures import ClientError
+from trainingjobs.client.errors import ClientError
 from trainingjobs.client.job import Manifest
-from trainingjobs.model.spec import MAX_RANKS
+from trainingjobs.model.limits import MAX_RANKS
 
 _RANKS = Ranks(MAX_RANKS)
 """Of processes, where those of `logs` are pods."""
@@ -46,6 +45,8 @@ def stacks_(
 
 
 async def _asked(name: str, account: str) -> Manifest:
+    from trainingjobs.client import live  # noqa: PLC0415  not for help
+
     async with screen.connect() as client:
         job = await client.get_job(name)
         if job.finished:

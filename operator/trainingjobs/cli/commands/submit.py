@@ -3,17 +3,19 @@
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from trainingjobs.cli import options, screen
 from trainingjobs.cli.commands import following, logs, reading
 from trainingjobs.client import script as scripts
-from trainingjobs.client.aio import AsyncTrainingJobClient
-from trainingjobs.client.failures import ClientError
+from trainingjobs.client.errors import ClientError
 from trainingjobs.client.job import Job, Manifest
 from trainingjobs.client.script import Script
+
+if TYPE_CHECKING:
+    from trainingjobs.client.aio import AsyncTrainingJobClient
 
 _MANIFESTS = {".yaml", ".yml", ".json"}
 
@@ -132,19 +134,19 @@ async def _submitted(
         sys.exit(await followed(client, job))
 
 
-async def _made(client: AsyncTrainingJobClient, what: Script | Manifest, name: str | None) -> Job:
+async def _made(client: "AsyncTrainingJobClient", what: Script | Manifest, name: str | None) -> Job:
     if isinstance(what, Script):
         return await client.get_job(await client.train(what, name))
     return await client.create_job(what)
 
 
-async def followed(client: AsyncTrainingJobClient, job: Job) -> int:
+async def followed(client: "AsyncTrainingJobClient", job: Job) -> int:
     """Show what happens to the job until its end; 0 when it has succeeded."""
     last = await following.followed(client, job, _lines(client, job))
     return 0 if last.succeeded else 1
 
 
-async def _lines(client: AsyncTrainingJobClient, job: Job) -> None:
+async def _lines(client: "AsyncTrainingJobClient", job: Job) -> None:
     """What the ranks say; where that may not be read, the job's end is waited for all the same."""
     try:
         await logs.stream(client, job)

@@ -6,15 +6,18 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import click
 
 from trainingjobs.cli import options, screen
-from trainingjobs.cli.commands.hearing import Heard
 from trainingjobs.cli.views import description, live, paint
-from trainingjobs.client.aio import AsyncTrainingJobClient
-from trainingjobs.client.failures import ClientError
+from trainingjobs.client.errors import ClientError
 from trainingjobs.client.job import Job, Manifest
+
+if TYPE_CHECKING:
+    from trainingjobs.cli.commands.hearing import Heard
+    from trainingjobs.client.aio import AsyncTrainingJobClient
 
 _RANKS = "Ranks"
 _LIVE = ("", "Findings", "Root cause", _RANKS)
@@ -40,6 +43,8 @@ def top_(name: str, account: str) -> None:
 
 
 async def _watched(name: str, account: str) -> None:
+    from trainingjobs.cli.commands.hearing import Heard  # noqa: PLC0415  not for help
+
     async with screen.connect() as client:
         heard = Heard(client, account)
         if not screen.at_terminal():
@@ -58,7 +63,7 @@ async def _watched(name: str, account: str) -> None:
             await asyncio.gather(watching, return_exceptions=True)
 
 
-async def _follow(client: AsyncTrainingJobClient, name: str, latest: asyncio.Queue[Job]) -> None:
+async def _follow(client: "AsyncTrainingJobClient", name: str, latest: asyncio.Queue[Job]) -> None:
     async with aclosing(client.watch_job(name)) as states:
         async for job in states:
             await latest.put(job)
@@ -67,7 +72,7 @@ async def _follow(client: AsyncTrainingJobClient, name: str, latest: asyncio.Que
 
 
 async def _painted(
-    pods: "_Pods", heard: Heard, latest: asyncio.Queue[Job], watching: asyncio.Task[None]
+    pods: "_Pods", heard: "Heard", latest: asyncio.Queue[Job], watching: asyncio.Task[None]
 ) -> None:
     """A picture a second at most, and each second, since ages go on."""
     job: Job | None = None
@@ -91,7 +96,7 @@ async def _painted(
 class _Pods:
     """The job's pods: watched, and listed now and then, since the watch tells of no deletion."""
 
-    def __init__(self, client: AsyncTrainingJobClient) -> None:
+    def __init__(self, client: "AsyncTrainingJobClient") -> None:
         self._client = client
         self._by_name: dict[str, Manifest] = {}
         self._listed: float | None = None
@@ -132,7 +137,7 @@ def _paint(picture: Iterable[str]) -> None:
     sys.stdout.flush()
 
 
-def lines(job: Job, pods: list[Manifest], now: datetime, heard: Heard) -> Iterator[str]:
+def lines(job: Job, pods: list[Manifest], now: datetime, heard: "Heard") -> Iterator[str]:
     """What is shown."""
     for heading, found in description.sections(job, pods, [], now, options.program()):
         if heading in _LIVE:
@@ -142,7 +147,7 @@ def lines(job: Job, pods: list[Manifest], now: datetime, heard: Heard) -> Iterat
             yield from (indent + screen.printable(line) for line in shown)
 
 
-def _ranks(found: list[str], pods: list[Manifest], heard: Heard) -> list[str]:
+def _ranks(found: list[str], pods: list[Manifest], heard: "Heard") -> list[str]:
     """All that are heard of; else those of which the resource speaks, and why it is no more."""
     if heard.whole is not None and heard.whole.get("ranks"):
         return live.table(heard.whole, pods)

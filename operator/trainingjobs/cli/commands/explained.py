@@ -1,0 +1,71 @@
+"""What `explain` does; apart from its options, since the models take longest to load."""
+
+import sys
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from trainingjobs.cli import options, screen
+from trainingjobs.cli.commands import reading
+from trainingjobs.cli.views import explanation, paint
+from trainingjobs.client.job import Manifest
+from trainingjobs.model import labels
+from trainingjobs.model.job import Invalid, TrainingJob, parse
+from trainingjobs.model.site import Site
+
+_UID = "00000000-0000-0000-0000-000000000000"
+
+
+def explain(job: str, only: Collection[int] | None, domain: str, form: str | None) -> None:
+    """Show the environment and the pods of these ranks, or of all."""
+    parsed = parse(_complete(_manifest(job)))
+    if isinstance(parsed, Invalid):
+        raise screen.Failure(f"{job}: {parsed}")
+    ranks = [rank for rank in range(parsed.size) if only is None or rank in only]
+    if not ranks:
+        raise screen.Failure(f"{job} has the ranks 0 to {parsed.size - 1}")
+    _show(parsed, Site(domain=domain), ranks, form)
+
+
+def _show(job: TrainingJob, site: Site, ranks: list[int], form: str | None) -> None:
+    if form:
+        items = explanation.objects(job, site, ranks)
+        screen.document({"apiVersion": "v1", "kind": "List", "items": items}, form)
+        return
+    for heading, lines in explanation.sections(job, site, ranks):
+        if heading and lines:
+            screen.write(["", paint.heading(f"{heading}:")])
+        screen.write(f"{'  ' if heading else ''}{screen.printable(line)}" for line in lines)
+
+
+def _manifest(job: str) -> Manifest:
+    path = Path(job)
+    if job != "-" and path.suffix not in {".yaml", ".yml", ".json"} and not path.exists():
+        return screen.run(_fetched(job.rpartition("/")[2]))
+    import yaml  # noqa: PLC0415  a job of the cluster needs none
+
+    try:
+        text = sys.stdin.read() if job == "-" else path.read_text(encoding="utf-8")
+        found = [item for item in yaml.safe_load_all(text) if isinstance(item, dict)]
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise screen.Failure(f"{job}: {error}") from error
+    chosen = [item for item in found if item.get("kind") == labels.KIND]
+    if len(chosen) != 1:
+        raise screen.Failure(f"{job} has {len(chosen)} TrainingJobs: one is explained at a time")
+    if (wrong := reading.malformed(chosen[0])) is not None:
+        raise screen.Failure(f"{job}: {wrong}")
+    return dict(chosen[0])
+
+
+async def _fetched(name: str) -> Manifest:
+    async with screen.connect() as client:
+        return (await client.get_job(name)).manifest
+
+
+def _complete(manifest: Manifest) -> dict[str, Any]:
+    """With what the API server would add."""
+    own = manifest.get("metadata")
+    given = own if isinstance(own, dict) else {}
+    namespace = options.place().get("namespace") or given.get("namespace") or "default"
+    metadata = {"name": "job", "uid": _UID, **given, "namespace": namespace}
+    return {**manifest, "metadata": metadata}
