@@ -92,7 +92,7 @@ class Terminal(io.StringIO):
 
 @pytest.mark.parametrize(
     ("env", "coloured"),
-    [({}, True), ({"NO_COLOR": ""}, False), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)],
+    [({}, True), ({"NO_COLOR": ""}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)],
 )
 def test_colours(monkeypatch: pytest.MonkeyPatch, env: dict[str, str], coloured: bool) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)

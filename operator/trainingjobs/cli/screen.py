@@ -63,8 +63,8 @@ def at_terminal() -> bool:
 
 
 def coloured() -> bool:
-    """True where somebody sees colours: at a terminal, unless NO_COLOR is set."""
-    plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
+    """True where somebody sees colours: at a terminal, unless NO_COLOR has a value."""
+    plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     return at_terminal() and not plain
 
 
