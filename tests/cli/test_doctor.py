@@ -1,5 +1,6 @@
 """How the doctor asks: in pages, of all rights, and what it makes of no answer."""
 
+import json
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, Self
@@ -89,6 +90,14 @@ def test_all_that_commands_need_is_asked(monkeypatch: pytest.MonkeyPatch) -> Non
         assert (verb, "trainingjobs") in asked
     for verb in ("create", "get", "patch"):
         assert (verb, "configmaps") in asked
+
+
+def test_checks_for_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = doctor(monkeypatch, Cluster(), "--pods", "2000", "-o", "json")
+    told = json.loads(shown.stdout)
+    assert (shown.exit_code, told["well"]) == (1, False)
+    assert {check["about"]: check["verdict"] for check in told["checks"]}["room"] == "bad"
+    assert all(check.keys() == {"about", "verdict", "words", "advice"} for check in told["checks"])
 
 
 def slow(path: str) -> Exception | None:

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 
 from builders import NOW
@@ -137,6 +138,11 @@ def test_some_ranks_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     found = json.loads(shown.stdout)
     assert [it["ranks"] for it in found["stacks"]] == ["1"]
     assert (found["unheard"], operator.accounts) == ("3", ["me"])
+
+
+def test_all_of_it_as_yaml(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown, _ = called(monkeypatch, STACKS, "stacks", "mnist", "-o", "yaml")
+    assert yaml.safe_load(shown.stdout) == STACKS
 
 
 def test_ranks_of_processes_go_further_than_those_of_pods(monkeypatch: pytest.MonkeyPatch) -> None:

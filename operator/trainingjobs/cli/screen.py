@@ -101,3 +101,12 @@ def document(value: Any, form: str) -> None:
     import yaml  # noqa: PLC0415  only for those who ask for it
 
     click.echo(yaml.safe_dump(value, sort_keys=False), nl=False)
+
+
+def done(manifest: Any, word: str, form: str | None) -> None:
+    """What became of a job, in kubectl's words or in another form: `name`, `json`, `yaml`."""
+    if form in {"json", "yaml"}:
+        document(manifest, form)
+    else:
+        name = f"trainingjob.trainingjob.dev/{safe(manifest['metadata'].get('name'))}"
+        click.echo(name if form else f"{name} {word}")

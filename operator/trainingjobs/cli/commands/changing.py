@@ -14,8 +14,9 @@ from trainingjobs.model.limits import MAX_INSTANCES
 
 @click.command("cancel", cls=options.Command)
 @click.argument("jobs", metavar="JOB...", nargs=-1, required=True, callback=options.bare_names)
+@options.output("name")
 @options.where
-def cancel_(jobs: tuple[str, ...]) -> None:
+def cancel_(jobs: tuple[str, ...], form: str | None) -> None:
     """Delete jobs: their pods are told to stop, and go."""
 
     async def cancelled() -> None:
@@ -23,64 +24,72 @@ def cancel_(jobs: tuple[str, ...]) -> None:
         async with screen.connect() as client:
             for name in wanted:
                 await client.delete_job(name)
-                click.echo(f"trainingjob.trainingjob.dev/{screen.safe(name)} deleted")
+                screen.done({"metadata": {"name": name}}, "deleted", form)
 
     screen.run(cancelled())
 
 
 @click.command("suspend", cls=options.Command)
 @options.job
+@options.output("name", "json", "yaml")
 @options.where
-def suspend_(name: str) -> None:
+def suspend_(name: str, form: str | None) -> None:
     """Stop all pods of a job, and keep the job; `resume` lets it go on in a new attempt."""
-    _change(name, {"suspend": True}, "suspended")
+    _change(name, {"suspend": True}, "suspended", form)
 
 
 @click.command("resume", cls=options.Command)
 @options.job
+@options.output("name", "json", "yaml")
 @options.where
-def resume_(name: str) -> None:
+def resume_(name: str, form: str | None) -> None:
     """Let a suspended job go on."""
-    _change(name, {"suspend": False}, "resumed")
+    _change(name, {"suspend": False}, "resumed", form)
 
 
 @click.command("scale", cls=options.Command)
 @options.job
 @click.argument("instances", metavar="N", type=click.IntRange(1, MAX_INSTANCES))
+@options.output("name", "json", "yaml")
 @options.where
-def scale_(name: str, instances: int) -> None:
+def scale_(name: str, instances: int, form: str | None) -> None:
     """Give a job another number of pods: an elastic one while it runs, others while suspended."""
-    _change(name, {"PARALLEL_INSTANCES": instances}, f"scaled to {instances}")
+    _change(name, {"PARALLEL_INSTANCES": instances}, f"scaled to {instances}", form)
 
 
 @click.command("retry", cls=options.Command)
 @options.job
 @click.option("--name", "new_name", metavar="NAME", help="Of the new job; else JOB-r2.")
 @click.option("--wait/--no-wait", default=True, help="Follow the logs to the end.")
+@options.output("name", "json", "yaml")
 @options.where
-def retry_(name: str, new_name: str | None, *, wait: bool) -> None:
-    """Run a job that is over once more, as a new one: the old one keeps what is known of it."""
+def retry_(name: str, new_name: str | None, *, wait: bool, form: str | None) -> None:
+    """Run a job that is over once more, as a new one: the old one keeps what is known of it.
+
+    With -o nothing is followed.
+    """
 
     async def retried() -> int:
         async with screen.connect() as client:
             made = await client.retry_job(name, new_name)
-            click.echo(f"trainingjob.trainingjob.dev/{screen.safe(made)} created")
-            return await submit.followed(client, await client.get_job(made)) if wait else 0
+            job = await client.get_job(made)
+            screen.done(job.manifest, "created", form)
+            return await submit.followed(client, job) if wait and not form else 0
 
     sys.exit(screen.run(retried(), "left: the job goes on"))
 
 
-def _change(name: str, spec: Manifest, word: str) -> None:
-    async def changed() -> None:
+def _change(name: str, spec: Manifest, word: str, form: str | None) -> None:
+    async def sent() -> None:
         async with screen.connect() as client:
             job = await client.get_job(name)
             if job.finished:
                 again = f"`{options.program()} retry {name}` runs it anew"
                 raise ClientError(f"{name} is over ({job.phase}): {again}")
             if all(job.spec.get(key, False) == value for key, value in spec.items()):
-                click.echo(f"trainingjob.trainingjob.dev/{screen.safe(name)} unchanged")
+                screen.done(job.manifest, "unchanged", form)
                 return
-            await client.patch_job(name, {"spec": spec})
-            click.echo(f"trainingjob.trainingjob.dev/{screen.safe(name)} {word}")
+            changed = await client.patch_job(name, {"spec": spec})
+            screen.done(changed.manifest, word, form)
 
-    screen.run(changed())
+    screen.run(sent())

@@ -35,11 +35,16 @@ def describe_(name: str, form: str | None) -> None:
 
 @click.command("why", cls=options.Command)
 @options.job
+@options.output("json", "yaml")
 @options.where
-def why_(name: str) -> None:
+def why_(name: str, form: str | None) -> None:
     """Say in one paragraph why a job waits, stalls or has failed."""
     job, _, events = screen.run(_seen(name))
     said = why.paragraph(job, events, datetime.now(UTC), options.program())
+    if form:
+        own = {"name": job.name, "namespace": job.namespace, "phase": job.phase}
+        screen.document({**own, "why": said}, form)
+        return
     text = screen.safe(said)
     screen.write(textwrap.wrap(text, _WIDTH) if screen.at_terminal() else [text])
 

@@ -1,11 +1,13 @@
 """`doctor`: would a job run here? Looks at what it needs, and changes nothing."""
 
 import sys
+from dataclasses import asdict
+from typing import Any
 
 import click
 
 from trainingjobs.cli import options, screen
-from trainingjobs.cli.views import paint, quantities
+from trainingjobs.cli.views import health, paint, quantities
 
 _SIGNS = {
     "ok": ("ok", "green"),
@@ -38,8 +40,9 @@ class Amount(click.ParamType[str]):
 @click.option("--cpus", type=Amount(), default="", metavar="N", help="Of each, as 2 or 500m.")
 @click.option("--memory", type=Amount(), default="", metavar="SIZE", help="Of each, as 4Gi.")
 @click.option("--gpus", type=click.IntRange(0), default=0, metavar="N", help="Of each.")
+@options.output("json", "yaml")
 @options.where
-def doctor_(count: int, cpus: str, memory: str, gpus: int) -> None:
+def doctor_(count: int, form: str | None, **needs: Any) -> None:
     r"""Look whether a job would run here: operator, rights, quota, room.
 
     The exit code is 1 where something is not well. Nothing is changed, and no pod is run.
@@ -51,12 +54,20 @@ def doctor_(count: int, cpus: str, memory: str, gpus: int) -> None:
     """
     from trainingjobs.cli.commands import facts  # noqa: PLC0415  not for help
 
-    each = {"cpu": cpus, "memory": memory, "nvidia.com/gpu": str(gpus)}
+    gpus = str(needs["gpus"])
+    each = {"cpu": needs["cpus"], "memory": needs["memory"], "nvidia.com/gpu": gpus}
     asked = {name: text for name, text in each.items() if text and text != "0"}
     found = screen.run(facts.looked(count, asked))
-    for check in found:
-        sign, colour = _SIGNS[check.verdict]
-        line = f"{check.about:<9} {screen.safe(check.words)}"
-        advice = f": {screen.safe(check.advice)}" if check.advice else ""
-        screen.write([f"{paint.coloured(f'{sign:<3}', colour)} {line}{advice}"])
-    sys.exit(1 if any(check.verdict == "bad" for check in found) else 0)
+    well = all(check.verdict != "bad" for check in found)
+    if form:
+        screen.document({"well": well, "checks": [asdict(check) for check in found]}, form)
+    else:
+        screen.write(map(_line, found))
+    sys.exit(0 if well else 1)
+
+
+def _line(check: health.Check) -> str:
+    sign, colour = _SIGNS[check.verdict]
+    line = f"{check.about:<9} {screen.safe(check.words)}"
+    advice = f": {screen.safe(check.advice)}" if check.advice else ""
+    return f"{paint.coloured(f'{sign:<3}', colour)} {line}{advice}"

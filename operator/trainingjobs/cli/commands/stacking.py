@@ -20,7 +20,7 @@ _RANKS = Ranks(MAX_RANKS)
 @click.option("-r", "--rank", "only", type=_RANKS, metavar="RANKS", help="As 0,2-3: of these.")
 @click.option("--full", is_flag=True, help="Every frame on a line of its own.")
 @options.account
-@options.output("json")
+@options.output("json", "yaml")
 @options.where
 def stacks_(
     name: str, *, only: frozenset[int] | None, full: bool, account: str, form: str | None

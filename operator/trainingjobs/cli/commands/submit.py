@@ -120,10 +120,7 @@ async def _submitted(
 ) -> None:
     async with screen.connect() as client:
         job = await _made(client, what, name)
-        if form in {"yaml", "json"}:
-            screen.document(job.manifest, form)
-        else:
-            click.echo(f"trainingjob.trainingjob.dev/{job.name}" + ("" if form else " created"))
+        screen.done(job.manifest, "created", form)
         if form or not wait:
             return
         told = "namespace" in options.place() or client.namespace != job.namespace
@@ -164,9 +161,7 @@ def _show(what: Script | Manifest, name: str | None, file: Path, form: str) -> N
                 del item["metadata"]["namespace"]
     else:
         found = [what]
-    if form == "name":
-        click.echo(f"trainingjob.trainingjob.dev/{found[0]['metadata'].get('name')}")
-    elif len(found) == 1:
-        screen.document(found[0], form)
+    if form == "name" or len(found) == 1:
+        screen.done(found[0], "created", form)
     else:
         screen.document({"apiVersion": "v1", "kind": "List", "items": found}, form)

@@ -43,8 +43,16 @@ class Unknown(screen.Failure):
 @click.option("--timeout", type=Span(), metavar="TIME", help="As 90s, 10m, 1h30m; for ever.")
 @click.option("--for", "phases", multiple=True, metavar="PHASE", help="For this phase as well.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing on the way.")
+@options.output("name", "json", "yaml")
 @options.where
-def wait_(name: str, timeout: float | None, phases: tuple[str, ...], *, quiet: bool) -> None:
+def wait_(
+    name: str,
+    *,
+    timeout: float | None,
+    phases: tuple[str, ...],
+    quiet: bool,
+    form: str | None,
+) -> None:
     r"""Wait for a job's end.
 
     The exit code is 0 when it has succeeded, 1 when it has failed, 124 when time is up, 3 when
@@ -57,6 +65,8 @@ def wait_(name: str, timeout: float | None, phases: tuple[str, ...], *, quiet: b
     """
     wanted = {phase.lower() for phase in phases}
     job = screen.run(_reached(name, timeout, wanted, quiet=quiet), wrong=Unknown)
+    if form:
+        screen.done(job.manifest, "", form)
     sys.exit(0 if job.succeeded or job.phase.lower() in wanted else 1)
 
 
