@@ -22,7 +22,7 @@ _INLINE = re.compile(r"`((?:kubectl|trainingjob|make|helm) [^`]+)`")
 _SHELL = {"sh", "bash", "shell", "console"}
 _PROMPT = "$ "
 _ENDS = {"|", "&&", "||", ";", "&"}
-_INNER = re.compile(r"\$\(([^()]+)\)")
+_INNER = re.compile(r"[$<]\(([^()]+)\)")
 _SETTING = re.compile(r"[A-Z_]+=")
 
 
@@ -95,7 +95,7 @@ def _whole(line: str) -> bool:
 
 
 def parsed(page: str, line: str) -> Iterator[Command]:
-    """The commands of a line: those of a pipe, of a list, and those in `$(…)`."""
+    """The commands of a line: those of a pipe, of a list, and those in `$(…)` and `<(…)`."""
     for inner in _INNER.findall(line):
         yield from parsed(page, inner)
     lexer = shlex.shlex(_INNER.sub("VALUE", line), posix=True, punctuation_chars="|&;<>")

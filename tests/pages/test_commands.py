@@ -289,6 +289,7 @@ PROGRAMS: Mapping[str, Callable[[Place, list[str]], None]] = {
     "cat": nothing,
     "hostname": nothing,
     "export": nothing,  # what it asks for in $(…) is a command of its own here
+    "source": nothing,  # the same of `<(…)`
 }
 
 
