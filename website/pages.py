@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from website import commands, fields, variables
+from website import commands, fields, metrics, reasons, variables
 
 DOCS = Path("docs")
 _FIELDS = DOCS / "fields.md"
@@ -10,6 +10,9 @@ _STATUS = DOCS / "status.md"
 _COMMANDS = DOCS / "commands.md"
 _ENVIRONMENT = DOCS / "environment.md"
 _INSTALL = DOCS / "install.md"
+_METRICS = DOCS / "metrics.md"
+_STATES = DOCS / "states.md"
+_MESSAGES = DOCS / "messages.md"
 _CHART = Path("charts/trainingjob-operator/README.md")
 _BEGIN, _END = "<!-- generated: begin -->\n", "<!-- generated: end -->\n"
 
@@ -27,7 +30,12 @@ def contents(root: Path) -> dict[Path, str]:
 def _parts(root: Path) -> dict[Path, str]:
     """Pages of which a part is ours."""
     values = _text(root / _CHART).partition("\n## Values\n\n")[2]
-    parts = {_ENVIRONMENT: variables.table(), _INSTALL: values}
+    parts = {
+        _ENVIRONMENT: variables.table(),
+        _INSTALL: values,
+        _METRICS: metrics.tables(),
+        _STATES: reasons.tables(root, _text(root / _MESSAGES)),
+    }
     return {path: between(_text(root / path), part) for path, part in parts.items()}
 
 

@@ -155,7 +155,8 @@ def test_every_reason_of_ours_is_explained() -> None:
     files = [*(core / "plan").glob("*.py"), *(core / "status").glob("*.py")]
     text = "".join(path.read_text() for path in files)
     words = {*REASON.findall(text), *(trouble.value for trouble in Trouble)}
-    explained = set(re.findall(r"\w+", DOCUMENT.read_text()))
+    by_hand = DOCUMENT.read_text().partition("<!-- generated: begin -->")[0]
+    explained = set(re.findall(r"\w+", by_hand))
     assert words - explained == {
         "ClusterFirstWithHostNet",
         "ErrImagePull",

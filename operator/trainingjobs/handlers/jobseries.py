@@ -120,15 +120,21 @@ SERIES = (
         text="Steps of the whole training; 0 where the script does not tell.",
         value=lambda job: (job.status.training and job.status.training.total_steps) or 0,
     ),
-    Series(name="steps_per_second", text="Steps per second of the group.", value=_rate),
+    Series(
+        name="steps_per_second",
+        text="Steps per second of the group; 0 while it stalls and after its end.",
+        value=_rate,
+    ),
     Series(
         name="stalled",
-        text="1 while no rank makes a step.",
+        text="1 while the condition Stalled is True.",
         value=lambda job: conditions.holds(job.status.conditions, conditions.STALLED),
     ),
 )
 SPREADS = (
-    Spread(name="phase", text="1 for the job's phase.", label="phase", values=_phases),
+    Spread(
+        name="phase", text="1 for the job's phase, 0 for the others.", label="phase", values=_phases
+    ),
     Spread(
         name="findings",
         text="What the roll call finds wrong, by kind.",
@@ -137,7 +143,7 @@ SPREADS = (
     ),
     Spread(
         name="goodput_seconds",
-        text="Where the time of the job went.",
+        text="Where the time went: queued, starting, training, stalled, lost.",
         label="state",
         values=_seconds,
         counts=True,

@@ -45,8 +45,12 @@ class Metrics:
             registry=self.registry,
         )
         self.depth = self._gauge("queue_depth", "Jobs that wait for a worker.")
-        self.ready = self._gauge("ready", "1 once all jobs were listed and are followed.")
-        self.leader = self._gauge("leader", "1 on the replica that leads.")
+        self.ready = self._gauge(
+            "ready", "1 once all jobs were listed and are followed, on a standby too."
+        )
+        self.leader = self._gauge(
+            "leader", "1 on the replica that leads; a standby tells nothing of jobs."
+        )
         self.leads: Callable[[], bool] = lambda: True
         self.leader.set_function(self.leading)
         self.requests = prometheus.Counter(
