@@ -387,10 +387,19 @@ def test_the_notes_tell_the_next_commands(helm: Helm, values: Values) -> None:
     assert result.returncode == 0, result.stderr
     notes = result.stdout.partition("NOTES:")[2]
     assert "get trainingjobs -w" in notes
+    assert "kubectl tj why mnist -n " in notes
+    assert "kubectl tj ui -n " in notes
     (job,) = [
         yaml.safe_load(part) for part in re.findall(r"<<EOF\n(.*?)\nEOF\n", notes, flags=re.DOTALL)
     ]
     assert job["spec"]["PARALLEL_INSTANCES"] == 3
+
+
+def test_the_notes_name_no_page_that_nobody_serves(helm: Helm) -> None:
+    off: Values = {"rollCall": {"enabled": False}}
+    notes = helm.run("install", NAME, str(CHART), "--dry-run=client", values=off).stdout
+    assert "kubectl tj why mnist" in notes
+    assert "kubectl tj ui" not in notes
 
 
 def test_one_version_for_all() -> None:
