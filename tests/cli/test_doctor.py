@@ -41,6 +41,8 @@ class Cluster:
             return {"gitVersion": "v1.37.2"}
         if path == "apis/trainingjob.dev/v1":
             return {"resources": [{"name": "trainingjobs"}]}
+        if path.endswith("/serviceaccounts/default"):
+            return {"imagePullSecrets": [{"name": "there"}, {"name": "gone"}]}
         every: list[dict[str, Any]] = {"api/v1/nodes": [NODE], "api/v1/pods": [POD] * 1100}.get(
             path, []
         )
@@ -49,6 +51,15 @@ class Cluster:
         self.largest = max(self.largest, len(every[begin:end]))
         more = {"continue": str(end)} if end < len(every) else {}
         return {"items": every[begin:end], "metadata": more}
+
+    async def metadata(self, path: str) -> dict[str, Any]:
+        """One secret is there, and no content of it is sent."""
+        if (wrong := self.fails(path)) is not None:
+            raise wrong
+        if path != "api/v1/namespaces/lab/secrets/there":
+            answer = httpx2.Response(404, request=REQUEST)
+            raise httpx2.HTTPStatusError("no", request=REQUEST, response=answer)
+        return {"metadata": {"name": "there"}}
 
     async def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """All is allowed, but for this."""
@@ -158,3 +169,25 @@ def test_who_may_not_look_at_the_operator_is_told_and_may_run_jobs(
     assert "BAD live" not in shown.stdout
     monkeypatch.setenv("TRAININGJOB_OPERATOR_NAMESPACE", "ops")
     assert "ok  live" in doctor(monkeypatch, cluster).stdout
+
+
+def test_pull_secrets_are_asked_for_with_an_image(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = ("--pods", "1", "--image", "my/own:1")
+    shown = doctor(monkeypatch, Cluster(), *asked)
+    assert "BAD image" not in shown.stdout
+    assert "??  image     no node tells that it has my/own:1" in shown.stdout
+    assert "ok  image     pull secret there of account default is there" in shown.stdout
+    assert "--  image     pull secret gone of account default is not in lab" in shown.stdout
+    assert "image" not in doctor(monkeypatch, Cluster(), "--pods", "1").stdout
+
+    def hidden(path: str) -> Exception | None:
+        return forbidden(path) if "secrets/" in path else None
+
+    assert (
+        "whether pull secret there is there cannot"
+        in doctor(monkeypatch, Cluster(hidden), *asked).stdout
+    )
+    unseen = doctor(monkeypatch, Cluster(forbidden), *asked).stdout
+    assert "??  dns       kube-dns could not be looked at: you may not list" in unseen
+    assert "??  image     the service account default of lab could not be read" in unseen
+    assert "??  image     which nodes have my/own:1 cannot be told: you may not" in unseen

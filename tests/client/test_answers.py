@@ -98,3 +98,15 @@ def test_a_context_needs_no_user(tmp_path: Path) -> None:
     del parts["contexts"][0]["context"]["user"]
     file.write_text(json.dumps(parts))
     assert AsyncTrainingJobClient(kubeconfig=str(file)).namespace == "default"
+
+
+async def test_of_a_secret_its_name_alone_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = answered(monkeypatch, lambda _: httpx2.Response(200, json={"metadata": {"name": "a"}}))
+    async with a_client(tmp_path, namespace="lab") as client:
+        found = await client.raw.metadata("api/v1/namespaces/lab/secrets/a")
+    assert found == {"metadata": {"name": "a"}}
+    assert [it.headers["Accept"] for it in asked] == [
+        "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+    ]

@@ -43,6 +43,11 @@ class Raw:
         """
         return self._body(await self._client().get(path, params=params))
 
+    async def metadata(self, path: str) -> Manifest:
+        """Who it is, without what is in it: a secret stays where it is."""
+        kind = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+        return self._body(await self._client().get(path, headers={"Accept": kind}))
+
     async def post(self, path: str, body: Manifest) -> Manifest:
         """What comes of it."""
         return self._body(await self._client().post(path, json=body))

@@ -40,24 +40,27 @@ class Amount(click.ParamType[str]):
 @click.option("--cpus", type=Amount(), default="", metavar="N", help="Of each, as 2 or 500m.")
 @click.option("--memory", type=Amount(), default="", metavar="SIZE", help="Of each, as 4Gi.")
 @click.option("--gpus", type=click.IntRange(0), default=0, metavar="N", help="Of each.")
+@click.option("--image", default="", metavar="IMAGE", help="Whether nodes have it already.")
 @options.output("json", "yaml")
 @options.where
 def doctor_(count: int, form: str | None, **needs: Any) -> None:
-    r"""Look whether a job would run here: operator, rights, quota, room.
+    r"""Look whether a job would run here: operator, rights, quota, room, DNS.
 
-    The exit code is 1 where something is not well. Nothing is changed, and no pod is run.
+    The exit code is 1 where something is not well. Nothing is changed, and no pod is run:
+    no name is looked up, and no image pulled.
 
     \b
     Examples:
       {program} doctor
       {program} doctor --pods 8 --gpus 1 -n lab
+      {program} doctor --image pytorch/pytorch
     """
     from trainingjobs.cli.commands import facts  # noqa: PLC0415  not for help
 
     gpus = str(needs["gpus"])
     each = {"cpu": needs["cpus"], "memory": needs["memory"], "nvidia.com/gpu": gpus}
     asked = {name: text for name, text in each.items() if text and text != "0"}
-    found = screen.run(facts.looked(count, asked))
+    found = screen.run(facts.looked(count, asked, needs["image"]))
     well = all(check.verdict != "bad" for check in found)
     if form:
         screen.document({"well": well, "checks": [asdict(check) for check in found]}, form)

@@ -2,12 +2,12 @@
 
 import asyncio
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import httpx2
 
 from trainingjobs.cli import screen
-from trainingjobs.cli.views import health
+from trainingjobs.cli.views import health, reach
 from trainingjobs.client.failures import code_of, translated
 from trainingjobs.client.home import PLACE, USUAL
 from trainingjobs.client.job import Manifest
@@ -35,14 +35,25 @@ _REVIEW = "apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _OPERATOR = "app.kubernetes.io/part-of=trainingjob-operator,app.kubernetes.io/component=operator"
 _LIVING = "status.phase!=Succeeded,status.phase!=Failed"
 _PAGE = "500"
+_DNS = "apis/discovery.k8s.io/v1/namespaces/kube-system/endpointslices"
 
 
-async def looked(count: int, each: dict[str, str]) -> list[health.Check]:
+async def looked(count: int, each: dict[str, str], image: str) -> list[health.Check]:
     """All checks of the namespace that the command line names."""
     async with screen.connect() as client:
-        return health.checks(
-            await _facts(client.raw, client.namespace), client.namespace, count, each
-        )
+        raw, namespace = client.raw, client.namespace
+        found = await _facts(raw, namespace)
+        way = await _reach(raw, namespace, image)
+        way = replace(way, nodes=found.nodes, unseen={**found.unseen, **way.unseen})
+    return [*health.checks(found, namespace, count, each), *reach.checks(way, namespace)]
+
+
+async def _reach(raw: Raw, namespace: str, image: str) -> reach.Reach:
+    unseen = dict[str, str]()
+    asked = _Asked(raw, unseen)
+    slices = await asked.items("dns", _DNS, labelSelector="kubernetes.io/service-name=kube-dns")
+    secrets = await asked.pull_secrets(f"api/v1/namespaces/{namespace}") if image else {}
+    return reach.Reach(unseen=unseen, slices=slices, image=image, secrets=secrets)
 
 
 async def _facts(raw: Raw, namespace: str) -> health.Facts:
@@ -126,6 +137,23 @@ class _Asked:
         except httpx2.HTTPError:
             return None
         return bool((answer.get("status") or {}).get("allowed"))
+
+    async def pull_secrets(self, here: str) -> dict[str, bool | None] | None:
+        """Whether those that the default account names are there; None where nobody says so."""
+        try:
+            account = await self.raw.get(f"{here}/serviceaccounts/default")
+        except httpx2.HTTPError as error:
+            self._note("image", error)
+            return None
+        names = [item.get("name") for item in account.get("imagePullSecrets") or []]
+        return {name: await self._there(f"{here}/secrets/{name}") for name in names if name}
+
+    async def _there(self, path: str) -> bool | None:
+        try:
+            await self.raw.metadata(path)
+        except httpx2.HTTPError as error:
+            return False if code_of(error) == httpx2.codes.NOT_FOUND else None
+        return True
 
     def _note(self, about: str, error: httpx2.HTTPError) -> None:
         if code_of(error) != httpx2.codes.FORBIDDEN:
