@@ -103,10 +103,14 @@ def test_a_context_needs_no_user(tmp_path: Path) -> None:
 async def test_of_a_secret_its_name_alone_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = answered(monkeypatch, lambda _: httpx2.Response(200, json={"metadata": {"name": "a"}}))
+    asked = list[str]()
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request.headers["Accept"])
+        return httpx2.Response(200, json={"metadata": {"name": "a"}})
+
+    answered(monkeypatch, answer)
     async with a_client(tmp_path, namespace="lab") as client:
         found = await client.raw.metadata("api/v1/namespaces/lab/secrets/a")
     assert found == {"metadata": {"name": "a"}}
-    assert [it.headers["Accept"] for it in asked] == [
-        "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
-    ]
+    assert asked == ["application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"]
