@@ -79,7 +79,7 @@ browser-test: install ## See the operator's page in a headless Chromium: a minut
 	@$(UV) sync --frozen --quiet --group browser
 	@$(PYTEST) -m browser
 
-monitoring-test: deploy ## See the Grafana dashboard's queries over real data: 5 minutes (needs prometheus)
+monitoring-test: deploy ## See the Grafana dashboard's queries over real data: a minute (needs prometheus)
 	@command -v prometheus >/dev/null || { echo "prometheus is needed: sudo apt-get install prometheus" >&2; exit 1; }
 	@KUBECONFIG=$$($(PYTHON) -m localcluster kubeconfig) $(PYTEST) -m monitoring -s
 

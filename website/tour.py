@@ -20,7 +20,7 @@ NAMESPACE: Final = "tour"
 IMAGE: Final = "localhost/trainingjob-trainer:dev"
 PATIENCE: Final = 400
 PYTHON: Final = "/usr/bin/python3"
-EXAMPLES: Final = "../../examples"
+ROOT: Final = "../.."
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 _SEND: Final = f"kubectl tj submit train.py -n 3 --user 1000 --image {IMAGE}"
 
@@ -33,6 +33,8 @@ class Step:
     command: str
     after: str = ""
     """Waits until there is something to see; not shown."""
+    folder: str = ""
+    """Where it is run, seen from the tour's own folder."""
 
 
 INTRO: Final = """# A tour: from nothing to a finished job, and two jobs that went wrong
@@ -72,13 +74,15 @@ STEPS: Final = (
     Step("It is not ours to guess whether the disk comes back:", "kubectl tj cancel hangs"),
     Step(
         "## Without a cluster\n\nThe first example in three processes of this machine, with the "
-        "environment of their pods:",
-        f"trainingjob run-local -n 3 --python {PYTHON} {EXAMPLES}/01-ddp/train.py",
+        "environment of their pods, in the project's own folder:",
+        f"trainingjob run-local -n 3 --python {PYTHON} examples/01-ddp/train.py",
+        folder=ROOT,
     ),
     Step(
         "The second starts its processes itself, two in each of two instances:",
         "trainingjob run-local -n 2 --processes 2 --no-torchrun "
-        f"--python {PYTHON} {EXAMPLES}/02-spawn/train.py",
+        f"--python {PYTHON} examples/02-spawn/train.py",
+        folder=ROOT,
     ),
 )
 
@@ -90,7 +94,7 @@ def play(step: Step, folder: Path) -> str:
         RuntimeError: when what it waits for does not come.
     """
     began = time.monotonic()
-    said = _run(step.command, folder)
+    said = _run(step.command, folder / step.folder)
     took = time.monotonic() - began
     if step.after and (waited := _run(step.after, folder)).returncode:
         raise RuntimeError(f"{step.after}: {waited.stdout}")

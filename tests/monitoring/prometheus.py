@@ -32,17 +32,23 @@ class Prometheus:
 
     def ask(self, query: str) -> list[Any]:
         """What a query finds now: a series each, with its labels and its value."""
-        asked = urllib.parse.urlencode({"query": query})
-        with urllib.request.urlopen(
-            f"http://127.0.0.1:{self.port}/api/v1/query?{asked}", timeout=30
-        ) as answer:
+        return self._asked("query", query=query)
+
+    def drawn(self, query: str) -> list[Any]:
+        """What a panel draws of it: a series each, with the points of the last ten minutes."""
+        now = time.time()
+        return self._asked("query_range", query=query, start=now - 600, end=now, step=SECONDS)
+
+    def _asked(self, what: str, **asked: Any) -> list[Any]:
+        url = f"http://127.0.0.1:{self.port}/api/v1/{what}?{urllib.parse.urlencode(asked)}"
+        with urllib.request.urlopen(url, timeout=30) as answer:
             found: list[Any] = json.load(answer)["data"]["result"]
         return found
 
-    def until(self, query: str, seconds: float = 120) -> list[Any]:
+    def until(self, query: str, *, drawn: bool = False) -> list[Any]:
         """What it finds, once it finds something; an AssertionError when it does not."""
-        deadline = time.monotonic() + seconds
-        while not (found := self.ask(query)):
+        deadline, ask = time.monotonic() + 120, self.drawn if drawn else self.ask
+        while not (found := ask(query)):
             assert time.monotonic() < deadline, f"no data: {query}"
             time.sleep(1)
         return found

@@ -5,7 +5,6 @@ import re
 from website import tour
 
 
-
 def test_the_recording_is_of_these_commands() -> None:
     told = re.findall(r"^\$ (.*)$", tour.PAGE.read_text(), re.MULTILINE)
     assert told == [step.command for step in tour.STEPS]
