@@ -86,3 +86,9 @@ def test_help_waits_for_nothing_that_is_heavy(command: str) -> None:
 
 def test_run_local_offers_every_framework_but_those_that_start_by_ssh() -> None:
     assert set(running.HERE) == set(Framework) - {Framework.MPI, Framework.HOROVOD}
+
+
+@pytest.mark.parametrize("called", ["trainingjob", "kubectl tj"])
+def test_help_names_the_program_as_it_was_called_this_time(called: str) -> None:
+    help_ = CliRunner().invoke(app, ["stacks", "--help"], prog_name=called)
+    assert f"  {called} stacks mnist" in help_.output

@@ -15,8 +15,13 @@ class Command(click.Command):
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the help."""
         called = ctx.find_root().info_name or "trainingjob"
-        self.help = (self.help or "").replace("{program}", called).replace(r"\b", "\b")
-        super().format_help_text(ctx, formatter)
+        own = self.help or ""
+        self.help = own.replace("{program}", called).replace(r"\b", "\b")
+        try:
+            super().format_help_text(ctx, formatter)
+        finally:
+            # the next one may have called it by another name
+            self.help = own
 
 
 def program() -> str:
