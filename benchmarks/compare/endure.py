@@ -9,9 +9,8 @@ from typing import Final
 from benchmarks.compare.create import named
 from benchmarks.compare.nodes import end
 from benchmarks.compare.systems import COLLECTS
-from benchmarks.compare.trial import Figures, Trial, warm
+from benchmarks.compare.trial import Figures, Trial, at_rest, warm
 
-_REST: Final = 60.0
 _TOGETHER: Final = 8
 _SAMPLES: Final = 24
 
@@ -57,13 +56,7 @@ async def rest(work: Trial, jobs: int) -> Figures:
         await end(work, view.living())
         await view.until(lambda: len(view.succeeded) == jobs, work.patience)
         await work.settled()
-        work.begin()
-        await asyncio.sleep(_REST)
-        asked = work.requests()
-        return {
-            "cpu %": 100 * work.operator.seconds() / _REST,
-            "requests a minute": sum(asked.values()) * 60 / _REST,
-            "writes a minute": work.stand.audit.writes(work.usages) * 60 / _REST,
+        return await at_rest(work) | {
             "memory": work.operator.memory(),
             "peak": work.operator.peak(),
         }

@@ -9,13 +9,12 @@ from benchmarks.compare.audit import WRITES
 from benchmarks.compare.create import named, since, spread
 from benchmarks.compare.nodes import NODE, end, kubelet
 from benchmarks.compare.systems import COLLECTS
-from benchmarks.compare.trial import Figures, Trial, warm
+from benchmarks.compare.trial import Figures, Trial, at_rest, warm
 
 _BESIDE: Final = frozenset(
     {"create pods", "create services", "create configmaps", "create jobs", "create serviceaccounts"}
 )
 """What a job consists of; all other writes are about it."""
-_QUIET: Final = 60.0
 _EARLY: Final = 1.0
 """Jobs and pods come by two watches, of which one may be read later than the other."""
 
@@ -90,13 +89,7 @@ async def quiet(work: Trial, pods: int) -> Figures:
         await work.submit(named(1, pods), NODE)
         await work.view.until(lambda: len(work.view.running) == 1, work.patience)
         await work.settled()
-        work.begin()
-        await asyncio.sleep(_QUIET)
-        return {
-            "cpu %": 100 * work.operator.seconds() / _QUIET,
-            "requests a minute": sum(work.requests().values()) * 60 / _QUIET,
-            "writes a minute": work.stand.audit.writes(work.usages) * 60 / _QUIET,
-        }
+        return await at_rest(work)
 
 
 async def fall(work: Trial, pods: int) -> Figures:

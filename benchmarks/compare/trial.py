@@ -181,6 +181,17 @@ async def warm(work: Trial) -> None:
         await other.settled()
 
 
+async def at_rest(work: Trial, seconds: float = 60.0) -> Figures:
+    """What the system does for so long while nothing changes."""
+    work.begin()
+    await asyncio.sleep(seconds)
+    return {
+        "cpu %": 100 * work.operator.seconds() / seconds,
+        "requests a minute": sum(work.requests().values()) * 60 / seconds,
+        "writes a minute": work.stand.audit.writes(work.usages) * 60 / seconds,
+    }
+
+
 async def _first(work: Trial) -> None:
     """The first job of a peer, which may answer before all of its webhooks are there."""
     for left in reversed(range(_TRIES)):

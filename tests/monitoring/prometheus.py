@@ -17,7 +17,7 @@ import yaml
 
 from e2e.deployed import Operator
 from e2e.harness import lines
-from integration.operators import free_port
+from integration.operators import eventually, free_port
 
 PROGRAM = shutil.which("prometheus")
 SECONDS = 2
@@ -47,11 +47,8 @@ class Prometheus:
 
     def until(self, query: str, *, drawn: bool = False) -> list[Any]:
         """What it finds, once it finds something; an AssertionError when it does not."""
-        deadline, ask = time.monotonic() + 120, self.drawn if drawn else self.ask
-        while not (found := ask(query)):
-            assert time.monotonic() < deadline, f"no data: {query}"
-            time.sleep(1)
-        return found
+        ask = self.drawn if drawn else self.ask
+        return eventually(lambda: ask(query), 120)
 
 
 @contextmanager
@@ -80,7 +77,7 @@ def reading(operator: Operator, pods: list[str], folder: Path) -> Iterator[Prome
             process = stack.enter_context(subprocess.Popen(command, stdout=log, stderr=log))
         stack.callback(process.terminate)
         found = Prometheus(port)
-        _wait(found, len(pods))
+        eventually(lambda: _reads(found, len(pods)), 60)
         yield found
 
 
@@ -99,13 +96,8 @@ def _forwarded(operator: Operator, pod: str) -> Iterator[str]:
     raise AssertionError("no port was forwarded")
 
 
-def _wait(prometheus: Prometheus, pods: int) -> None:
-    deadline = time.monotonic() + 60
-    while True:
-        try:
-            if len(prometheus.ask("up == 1")) == pods:
-                return
-        except OSError:
-            pass
-        assert time.monotonic() < deadline, "prometheus does not read the operator"
-        time.sleep(0.5)
+def _reads(prometheus: Prometheus, pods: int) -> bool:
+    try:
+        return len(prometheus.ask("up == 1")) == pods
+    except OSError:
+        return False

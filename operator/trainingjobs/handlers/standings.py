@@ -16,7 +16,7 @@ from trainingjobs.cluster.observe import observe
 from trainingjobs.cluster.passes import digest, meant_for
 from trainingjobs.cluster.reviews import Reviews, User, Wish, get_job
 from trainingjobs.cluster.rolls import Rolls
-from trainingjobs.cluster.store import Manifest, Store
+from trainingjobs.cluster.store import Key, Manifest, Store
 from trainingjobs.handlers.answers import NO_LEADER, PROVEN, RefusedError, raw
 from trainingjobs.handlers.reports import bearer
 from trainingjobs.model import labels
@@ -53,6 +53,29 @@ class Sources:
     stand: Stand
     now: Callable[[], datetime]
     leads: Callable[[], bool] = lambda: True
+
+    def body(self, key: Key) -> Manifest:
+        """The job.
+
+        Raises:
+            RefusedError: when there is none.
+        """
+        body = self.store.job(key)
+        if body is None:
+            raise RefusedError(404, "there is no such TrainingJob in what this operator serves")
+        return body
+
+
+def readable(body: Manifest) -> TrainingJob:
+    """The job, parsed.
+
+    Raises:
+        RefusedError: when its spec cannot be read.
+    """
+    job = parse(body)
+    if not isinstance(job, TrainingJob):
+        raise RefusedError(404, "the spec of this TrainingJob cannot be read: see its events")
+    return job
 
 
 class Rights:
@@ -150,13 +173,8 @@ class Standings:
             # whether there is such a job is told to those alone who may get it
             words = "you may not get this TrainingJob: ask kubectl auth can-i get trainingjobs"
             raise RefusedError(403, words)
-        body = self._sources.store.job(key)
-        if body is None:
-            raise RefusedError(404, "there is no such TrainingJob in what this operator serves")
-        job = parse(body)
-        if not isinstance(job, TrainingJob):
-            raise RefusedError(404, "the spec of this TrainingJob cannot be read: see its events")
-        return job, body.get("status") or {}
+        body = self._sources.body(key)
+        return readable(body), body.get("status") or {}
 
     async def _answer(
         self, kind: str, job: TrainingJob, make: Callable[[Observed], str]

@@ -15,18 +15,17 @@ from trainingjobs.cluster.gate import Crowd, Gate
 from trainingjobs.cluster.memo import Memo
 from trainingjobs.cluster.records import Records
 from trainingjobs.cluster.reviews import list_events, read_log
-from trainingjobs.cluster.store import Manifest, Store
+from trainingjobs.cluster.store import Manifest
 from trainingjobs.handlers.answers import RefusedError, raw
 from trainingjobs.handlers.page.reader import Reader
 from trainingjobs.handlers.page.streams import compact
+from trainingjobs.handlers.standings import PATH, Sources, readable
 from trainingjobs.model import containers
-from trainingjobs.model.job import TrainingJob, parse
 from trainingjobs.model.observed import PodSeen
 
-_OF = "/api/v1/namespaces/{namespace}/trainingjobs/{name}"
-EVENTS = f"{_OF}/events"
-POD_EVENTS = f"{_OF}/instances/{{instance}}/events"
-LOG = f"{_OF}/instances/{{instance}}/log"
+EVENTS = f"{PATH}/events"
+POD_EVENTS = f"{PATH}/instances/{{instance}}/events"
+LOG = f"{PATH}/instances/{{instance}}/log"
 _LOG_SECONDS = 2.0
 _EVENTS_SECONDS = 10.0
 """An API server looks at all events of a namespace to find those of one object."""
@@ -38,7 +37,6 @@ _AT_ONE_TIME = 6
 _OF_ONE_USER = 3
 _NO_LOG = "you may not read the logs of this namespace: ask kubectl auth can-i get pods/log"
 _NO_EVENTS = "you may not list the events of this namespace: ask kubectl auth can-i list events"
-_GONE = "there is no such TrainingJob in what this operator serves"
 _NO_POD = "this instance has no pod now"
 _NOT_OURS = (
     "the operator itself may not read them here (the chart's rollCall.records): use the command"
@@ -48,8 +46,8 @@ _NOT_OURS = (
 class Archive:
     """The handler of these questions."""
 
-    def __init__(self, store: Store, records: Records, clock: Callable[[], float]) -> None:
-        self._store = store
+    def __init__(self, sources: Sources, records: Records, clock: Callable[[], float]) -> None:
+        self._sources = sources
         self._records = records
         self._known: Memo[str, bytes] = Memo(_KEPT_BYTES, clock, len)
         self._gate = Gate(_A_SECOND, Crowd(_AT_ONE_TIME, _OF_ONE_USER), clock)
@@ -110,17 +108,13 @@ class Archive:
         key = request.match_info["namespace"], request.match_info["name"]
         await reader.is_due()
         await reader.must_get(key)
-        body = self._store.job(key)
-        if body is None:
-            raise RefusedError(404, _GONE)
-        return body
+        return self._sources.body(key)
 
     def _pod(self, request: web.Request, body: Manifest) -> PodSeen:
         """The instance's pod of the last attempt that has one."""
-        wanted = request.match_info["instance"]
-        found = [
-            it for it in self._store.pods_of(body["metadata"]["uid"]) if str(it.rank) == wanted
-        ]
+        uid = body["metadata"]["uid"]
+        wanted, pods = request.match_info["instance"], self._sources.store.pods_of(uid)
+        found = [it for it in pods if str(it.rank) == wanted]
         if not found:
             raise RefusedError(404, _NO_POD)
         return found[-1]
@@ -128,9 +122,7 @@ class Archive:
 
 def _trainer(body: Manifest, pod: PodSeen) -> str:
     # whatever its status says
-    job = parse({**body, "status": {}})
-    if not isinstance(job, TrainingJob):
-        raise RefusedError(404, "the spec of this TrainingJob cannot be read: see its events")
+    job = readable({**body, "status": {}})
     name: str = containers.trainer(job.template(pod.rank))["name"]
     return name
 

@@ -14,7 +14,6 @@ from trainingjobs.cluster.curves import Curves
 from trainingjobs.cluster.gate import BusyError, Ration
 from trainingjobs.cluster.observe import observe
 from trainingjobs.cluster.store import Key, Manifest
-from trainingjobs.handlers.answers import RefusedError
 from trainingjobs.handlers.page.reader import Reader
 from trainingjobs.handlers.page.streams import compact, event, raw_event
 from trainingjobs.handlers.standings import Sources
@@ -31,7 +30,6 @@ _MOST_BYTES = 48_000_000
 _WORDS = 120
 """Characters of what a rank says of itself."""
 _PATIENCE = 0.5
-_GONE = "there is no such TrainingJob in what this operator serves"
 
 
 class Picture:
@@ -61,17 +59,6 @@ class Pictures:
 
     def __len__(self) -> int:
         return len(self._known)
-
-    def body(self, key: Key) -> Manifest:
-        """The job.
-
-        Raises:
-            RefusedError: when it is gone.
-        """
-        body = self.sources.store.job(key)
-        if body is None:
-            raise RefusedError(404, _GONE)
-        return body
 
     async def of(self, body: Manifest) -> Picture:
         """The job's picture, looked at again where it is old and there is time.
@@ -124,7 +111,7 @@ class Feed:
         """What is new to this reader."""
         if await self._reader.is_due():
             await self._reader.must_get(self._key)
-        body = self._pictures.body(self._key)
+        body = self._pictures.sources.body(self._key)
         picture = await self._pictures.of(body)
         if picture is not self._picture:
             self._picture, self._number = picture, None

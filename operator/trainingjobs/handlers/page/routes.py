@@ -11,13 +11,14 @@ from aiohttp import web
 
 from trainingjobs.cluster.curves import Curves
 from trainingjobs.cluster.records import Records
+from trainingjobs.cluster.reviews import User
 from trainingjobs.handlers.page import archive, board, files, onejob
 from trainingjobs.handlers.page.reader import Reader, proven, token_of
 from trainingjobs.handlers.page.streams import Bounds, Feed, Stream, Streams
-from trainingjobs.handlers.standings import Rights, Sources
+from trainingjobs.handlers.standings import PATH, Rights, Sources
 
 JOBS = "/api/v1/trainingjobs/stream"
-JOB = "/api/v1/namespaces/{namespace}/trainingjobs/{name}/stream"
+JOB = f"{PATH}/stream"
 PATHS = frozenset({"/", files.PATH, JOBS, JOB, archive.EVENTS, archive.POD_EVENTS, archive.LOG})
 _NOTED = 10.0
 """Seconds between the points of a curve: the resource is written no more often."""
@@ -61,7 +62,7 @@ class Page:
 
     def _serve_archive(self, app: web.Application) -> None:
         """Logs and events: short answers, each to a question of its own."""
-        kept = archive.Archive(self.sources.store, self.records, time.monotonic)
+        kept = archive.Archive(self.sources, self.records, time.monotonic)
         answers = {
             archive.EVENTS: kept.events,
             archive.POD_EVENTS: kept.pod_events,
@@ -76,8 +77,7 @@ class Page:
         request: web.Request,
     ) -> web.Response:
         reader = self._reader(request)
-        await reader.user()
-        proven(request)
+        await _known(request, reader)
         return await answer(request, reader)
 
     def _reader(self, request: web.Request) -> Reader:
@@ -108,6 +108,12 @@ class Page:
 
 
 async def _opened(streams: Streams, request: web.Request, reader: Reader, feed: Feed) -> Stream:
+    user = await _known(request, reader)
+    return streams.open(user.name, feed)
+
+
+async def _known(request: web.Request, reader: Reader) -> User:
+    """Who asks, by the word of the API server."""
     user = await reader.user()
     proven(request)
-    return streams.open(user.name, feed)
+    return user
