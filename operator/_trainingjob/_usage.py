@@ -11,11 +11,10 @@ from typing import Tuple
 
 MOST = 1024
 """Processes, and threads, that are looked at: where there are more, only the own one counts."""
-_TURN = 800_000
-"""Nanoseconds: who runs on until the core is taken away has turns of more than a millisecond, also
-among thirty that wake all the time; who wakes to look has 0.3."""
 Times = Tuple[int, int, int]
-"""Nanoseconds that a thread ran and that it waited to run, and the number of its turns."""
+"""Of a thread: nanoseconds that it waited for a core, how often it got one, and how often one was
+taken away from it."""
+_FORCED = b"\nnonvoluntary_ctxt_switches:"
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -35,9 +34,11 @@ class Used:
     def starved(self, before: Used) -> float:
         """Seconds for which its threads would have run since, and others did.
 
-        Who gets no core has work to do all the same. One that only looks now and then waits for a
-        core as well, each time that it wakes, and needs it for a moment: that is no work. Of
-        a thread that was not there before, or is not there any more, nothing is known.
+        Who gets no core has work to do all the same: it goes on until the core is taken away, by
+        others or by a limit of its group. One that only looks now and then waits for a core as
+        well, each time that it wakes, and gives it back by itself: that is no work. So of all
+        waiting the share counts that began against its will. Of a thread that was not there
+        before, or is not there any more, nothing is known.
         """
         both = self.threads.keys() & before.threads.keys()
         return sum(_starved(before.threads[it], self.threads[it]) for it in both) / 1e9
@@ -75,10 +76,9 @@ def _stat(process: int) -> list[bytes]:
     return _read(f"/proc/{process}/stat").rpartition(b")")[2].split()
 
 
-def _starved(before: Times, now: Times) -> int:
-    ran, waited, turns = (max(0, b - a) for a, b in zip(before, now))
-    works = ran >= turns * _TURN and waited > 0
-    return waited if works else 0
+def _starved(before: Times, now: Times) -> float:
+    waited, turns, forced = (max(0, b - a) for a, b in zip(before, now))
+    return waited * min(1.0, forced / turns) if turns else 0.0
 
 
 def _threads_of(family: list[int]) -> dict[int, Times]:
@@ -98,9 +98,11 @@ def _threads(process: int) -> list[int]:
 
 def _times(process: int, thread: int) -> Times:
     """Zeros where the kernel does not tell."""
+    place = f"/proc/{process}/task/{thread}"
     try:
-        told = _read(f"/proc/{process}/task/{thread}/schedstat").split()
-        return int(told[0]), int(told[1]), int(told[2])
+        _, waited, turns = _read(f"{place}/schedstat").split()
+        forced = _read(f"{place}/status").partition(_FORCED)[2].split()[0]
+        return int(waited), int(turns), int(forced)
     except (ValueError, IndexError):
         return 0, 0, 0
 

@@ -56,6 +56,8 @@ def test_where_too_much_runs_the_own_process_counts_alone(monkeypatch: pytest.Mo
     assert used.io > 0
 
 
+LOOKS = "import time\nprint(flush=True)\nwhile True: time.sleep(0.01)"
+WAKES = "import time\nprint(flush=True)\nwhile True: time.sleep(0.002); sum(range(5000))"
 SPINS = "print(flush=True)\nwhile True: pass"
 REST = "import os; os.sched_setaffinity(0, {{{core}}}); "
 
@@ -72,7 +74,7 @@ def test_who_gets_no_core_is_not_idle() -> None:
             assert time.monotonic() < deadline
             time.sleep(0.1)
         now = _usage.Used()
-        waited = now.threads[child.pid][1] - before.threads[child.pid][1]
+        waited = now.threads[child.pid][0] - before.threads[child.pid][0]
         assert waited > 0.1 * now.starved(before) * 1e9
     finally:
         for it in (*others, child):
@@ -80,38 +82,70 @@ def test_who_gets_no_core_is_not_idle() -> None:
             it.communicate()
 
 
-def spinning(core: int) -> subprocess.Popen[bytes]:
-    program = REST.format(core=core) + SPINS
+def spinning(core: int, program: str = SPINS) -> subprocess.Popen[bytes]:
+    program = REST.format(core=core) + program
     child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
     assert child.stdout is not None
     child.stdout.readline()
     return child
 
 
-def told(threads: dict[int, tuple[float, float, int]]) -> _usage.Used:
-    """Threads that ran and waited so many seconds, in so many turns."""
+def test_who_only_looks_is_idle_among_many_that_wake_all_the_time() -> None:
+    """A watchdog waits each time that it wakes: that made a rank that hangs one that works.
+
+    And he who works has short turns among these: that made a long evaluation a stall.
+    """
+    core = min(os.sched_getaffinity(0))
+    crowd = [spinning(core, WAKES) for _ in range(12)]
+    works, looks = spinning(core), spinning(core, LOOKS)
+    both = [works.pid, looks.pid]
+    try:
+        before = _usage.Used()
+        deadline = time.monotonic() + 60
+        while _alone(_usage.Used(), works.pid).starved(before) < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        now = _usage.Used()
+        waited = {it: (now.threads[it][0] - before.threads[it][0]) / 1e9 for it in both}
+        starved = {it: _alone(now, it).starved(before) for it in both}
+        assert starved[works.pid] > 0.9 * waited[works.pid]
+        assert starved[looks.pid] < 0.2 * waited[looks.pid]
+    finally:
+        for it in (*crowd, works, looks):
+            it.kill()
+            it.communicate()
+
+
+def _alone(used: _usage.Used, thread: int) -> _usage.Used:
+    made = _usage.Used()
+    made.threads = {thread: used.threads[thread]}
+    return made
+
+
+def told(threads: dict[int, tuple[float, int, int]]) -> _usage.Used:
+    """Threads that waited so many seconds, got a core so often, and lost it so often."""
     made = _usage.Used()
     made.threads = {
-        number: (int(ran * 1e9), int(waited * 1e9), turns)
-        for number, (ran, waited, turns) in threads.items()
+        number: (int(waited * 1e9), turns, forced)
+        for number, (waited, turns, forced) in threads.items()
     }
     return made
 
 
 def test_of_a_thread_that_was_not_there_before_nothing_is_known() -> None:
-    before, now = told({1: (9, 5, 100), 2: (1, 1, 100)}), told({2: (2, 3, 200), 3: (50, 50, 9)})
+    before, now = told({1: (9, 5, 5), 2: (1, 1, 1)}), told({2: (3, 6, 6), 3: (50, 9, 9)})
     assert now.starved(before) == 2
     assert now.starved(told({})) == 0
     assert told({}).starved(now) == 0
 
 
-def test_who_only_looks_now_and_then_is_idle_on_a_crowded_core_as_well() -> None:
-    """A watchdog waits each time that it wakes: that made a rank that hangs one that works."""
-    looks = 10 * 10
+def test_waiting_counts_as_far_as_the_core_was_taken_away() -> None:
     before = told({1: (0, 0, 0)})
-    assert told({1: (looks * 0.0005, 9, looks)}).starved(before) == 0
-    assert told({1: (1, 9, 300)}).starved(before) == 9
-    assert told({1: (0.3, 9, 250)}).starved(before) == 9, "among many that wake all the time"
+    assert told({1: (9, 100, 0)}).starved(before) == 0, "gave the core back each time"
+    assert told({1: (9, 100, 100)}).starved(before) == 9, "never did"
+    assert told({1: (9, 100, 50)}).starved(before) == 4.5
+    assert told({1: (9, 0, 0)}).starved(before) == 0, "has not got one yet"
+    assert told({1: (9, 100, 101)}).starved(before) == 9, "read a moment later"
 
 
 def test_a_kernel_that_does_not_tell_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
