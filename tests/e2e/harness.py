@@ -10,7 +10,8 @@ import secrets
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -166,6 +167,21 @@ class Namespace:
         assert told is not None
         return float(told[1])
 
+    @contextmanager
+    def forwarded(self, target: str, port: str) -> Iterator[str]:
+        """An address of this machine that leads to a port of a pod or service, for so long.
+
+        Args:
+            target: as kubectl names it: `pod/mnist-master`, `service/operator`.
+            port: its number, or its name at a service.
+        """
+        asked = (f"--namespace={self.name}", "port-forward", target, f":{port}")
+        with closing(lines(self.cluster.command(*asked))) as said:
+            found = (re.search(r"127\.0\.0\.1:\d+", line) for line in said)
+            address = next(filter(None, found), None)
+            assert address, f"no port of {target} was forwarded"
+            yield address[0]
+
     def _states(self, kind: str, query: str, deadline: float) -> Iterator[Objects]:
         """The objects of a kind now, and after each change, until the deadline."""
         while (left := deadline - time.monotonic()) > 0:
@@ -193,7 +209,7 @@ class Namespace:
         return f"{_APIS[kind]}/namespaces/{self.name}/{kind}?{query}"
 
 
-def lines(command: Sequence[str]) -> Iterator[str]:
+def lines(command: Sequence[str]) -> Generator[str]:
     """The lines that a program prints; it ends when nobody wants more of them."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

@@ -1,7 +1,6 @@
 """A Prometheus of the test's own, which reads all replicas of the deployed operator."""
 
 import json
-import re
 import shutil
 import subprocess
 import time
@@ -16,7 +15,6 @@ from typing import Any
 import yaml
 
 from e2e.deployed import Operator
-from e2e.harness import lines
 from integration.operators import eventually, free_port
 
 PROGRAM = shutil.which("prometheus")
@@ -56,10 +54,11 @@ def reading(operator: Operator, pods: list[str], folder: Path) -> Iterator[Prome
     """It reads these pods of the operator, as a ServiceMonitor would have it."""
     assert PROGRAM, "prometheus is needed: sudo apt-get install prometheus"
     with ExitStack() as stack:
+        home = operator.home
         targets = [
             {
-                "targets": [stack.enter_context(_forwarded(operator, pod))],
-                "labels": {"pod": pod, "namespace": operator.home.name, "job": operator.name},
+                "targets": [stack.enter_context(home.forwarded(f"pod/{pod}", "8080"))],
+                "labels": {"pod": pod, "namespace": home.name, "job": operator.name},
             }
             for pod in pods
         ]
@@ -79,21 +78,6 @@ def reading(operator: Operator, pods: list[str], folder: Path) -> Iterator[Prome
         found = Prometheus(port)
         eventually(lambda: _reads(found, len(pods)), 60)
         yield found
-
-
-@contextmanager
-def _forwarded(operator: Operator, pod: str) -> Iterator[str]:
-    """A port of this machine that leads to the metrics of a pod."""
-    home = operator.home
-    command = home.cluster.command(
-        f"--namespace={home.name}", "port-forward", f"pod/{pod}", ":8080"
-    )
-    said = lines(command)
-    for line in said:
-        if address := re.search(r"127\.0\.0\.1:\d+", line):
-            yield address[0]
-            return
-    raise AssertionError("no port was forwarded")
 
 
 def _reads(prometheus: Prometheus, pods: int) -> bool:

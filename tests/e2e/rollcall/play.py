@@ -5,14 +5,12 @@ They start a few at a time, as the import of torch is what they all need the pro
 
 import json
 import os
-import re
 import urllib.request
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from e2e import harness
 from e2e.deployed import Operator
 from e2e.harness import Manifest, Namespace
 from e2e.rollcall import scenarios
@@ -71,15 +69,9 @@ class Play:
             part: what of it, as the page asks for it: `/events`.
         """
         token = self.lab.kubectl("create", "token", "default", f"--audience={AUDIENCE}").strip()
-        home, service = self._operator.home, f"service/{self._operator.name}-rollcall"
-        forward = home.cluster.command(
-            f"--namespace={home.name}", "port-forward", service, ":rollcall"
-        )
-        for said in harness.lines(forward):
-            address = re.search(r"127\.0\.0\.1:\d+", said)
-            if address:
-                return _asked(f"{address[0]}{self._path(job)}{part}", token)
-        raise AssertionError("no port was forwarded")
+        service = f"service/{self._operator.name}-rollcall"
+        with self._operator.home.forwarded(service, "rollcall") as address:
+            return _asked(f"{address}{self._path(job)}{part}", token)
 
     def _path(self, job: str) -> str:
         return f"/api/v1/namespaces/{self.lab.name}/trainingjobs/{job}"
