@@ -130,7 +130,7 @@ def _enter(folder: Path) -> None:
 
 
 def _equip(home: Path) -> None:
-    """Our own programs and kubectl first, and a kubeconfig that may be changed.
+    """Our own programs and kubectl first, a kubeconfig that may be changed, a place for models.
 
     Raises:
         RuntimeError: when there is nothing to train with on this machine.
@@ -143,6 +143,7 @@ def _equip(home: Path) -> None:
     own.touch(mode=0o600)
     own.write_text(Path(os.environ["KUBECONFIG"]).read_text())
     os.environ["KUBECONFIG"] = str(own)
+    os.environ["OUTPUT"] = str(home / "model.pt")  # else it is left in the checkout
     os.environ["PATH"] = os.pathsep.join(map(str, (ours, kubectl, os.environ["PATH"])))
 
 

@@ -1,5 +1,7 @@
 """The examples' manifests are what the resource allows, and name files that are there."""
 
+import re
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -50,3 +52,21 @@ def test_its_readme_names_its_commands(folder: Path) -> None:
     words = (folder / "README.md").read_text()
     assert f"kubectl apply -f examples/{folder.name}/job.yaml" in words
     assert f"kubectl wait trainingjob/{read(folder).name} " in words
+
+
+WRITTEN = sorted(
+    (str(path.relative_to(EXAMPLES)), name)
+    for path in EXAMPLES.glob("*/*.py")
+    for name in re.findall(r'environ\.get\("(?:OUTPUT|CHECKPOINTS?)", "(.+)"\)', path.read_text())
+)
+
+
+@pytest.mark.parametrize(("script", "name"), WRITTEN)
+def test_what_it_writes_where_it_is_run_is_no_part_of_the_project(script: str, name: str) -> None:
+    """`trainingjob run-local` in a checkout leaves it there, and `git add .` came upon it."""
+    ignored = (EXAMPLES.parent / ".gitignore").read_text().splitlines()
+    assert any(fnmatch(name, line.strip("/")) for line in ignored), script
+
+
+def test_something_is_written() -> None:
+    assert len(WRITTEN) > 5
