@@ -374,6 +374,25 @@ async def test_what_happened_is_told_the_newest_first(tab: Tab) -> None:
     await axe(tab)
 
 
+async def test_what_happens_is_told_soon(tab: Tab) -> None:
+    """The clock alone would ask after 20 s; a step is nothing that happens."""
+    stories.running(tab.world)
+    read = tab.world.scene.authority.read
+    await tab.open("/job/lab/mnist")
+    await tab.sees("Events of the job: there are none")
+    await tab.sees("8 stepping")
+    stories.running(tab.world, step=4_200)
+    await tab.sees("42%")
+    await asyncio.sleep(3)
+    assert len(read) == 1
+    stories.failed(tab.world, "mnist")
+    tab.world.happens("mnist", "OOMKilled", "rank 2 failed", type="Warning", count=2)
+    table = tab.page.get_by_role("region", name="Events of the job")
+    await playwright.expect(table).to_contain_text("OOMKilled", timeout=6_000)
+    await asyncio.sleep(3)
+    assert len(read) == 2
+
+
 async def test_a_namespace_that_is_asked_for_is_shown_alone(tab: Tab) -> None:
     stories.running(tab.world)
     tab.world.job("vit", namespace="team-b", phase="Running")

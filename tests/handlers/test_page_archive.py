@@ -232,6 +232,24 @@ async def test_newer_clients_write_events_otherwise(scene: Scene) -> None:
     assert (third["type"], third["message"], third["last"]) == ("", "", "")
 
 
+async def test_what_was_read_before_something_happened_is_believed_no_more(scene: Scene) -> None:
+    """A step makes no event, and costs no question to the API server."""
+    path = f"{OF}/events"
+    await scene.get(path, "jo")
+    scene.authority.events = [an_event(UID, reason="OOMKilled")]
+    body = scene.store.job(("lab", "mnist"))
+    assert body is not None
+    for version, change, seen in [
+        ("98", {"training": {"step": 7}}, []),
+        ("99", {"phase": "Failed"}, ["OOMKilled"]),
+    ]:
+        metadata = {**body["metadata"], "resourceVersion": version}
+        status = {**body.get("status", {}), **change}
+        scene.store.put_job({**body, "metadata": metadata, "status": status})
+        _, told = await scene.get(path, "jo")
+        assert [it["reason"] for it in told["events"]] == seen
+
+
 async def test_a_pod_has_events_of_its_own(scene: Scene) -> None:
     pod = pod_of(scene, 1)
     scene.authority.events = [an_event(UID), an_event(pod.uid, reason="BackOff", type="Warning")]

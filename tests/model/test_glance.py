@@ -1,5 +1,9 @@
 """A job at a glance, also one of which nothing is known yet."""
 
+from typing import Any
+
+import pytest
+
 from builders import a_body
 from trainingjobs.model import glance
 from trainingjobs.model.status import Status
@@ -27,6 +31,27 @@ def test_a_message_is_cut_and_can_be_read() -> None:
 def test_no_template_is_told() -> None:
     head = glance.head(a_body(maxRestarts=5))
     assert head["spec"] == {"PARALLEL_INSTANCES": 3, "maxRestarts": 5}
+
+
+@pytest.mark.parametrize(
+    ("change", "another"),
+    [
+        ({"training": {"step": 2}, "progress": "2%", "ready": "2/3"}, False),
+        ({"phase": "Failed"}, True),
+        ({"attempt": 2}, True),
+        ({"conditions": [{"type": "Stalled", "status": "True", "reason": "Stalled"}]}, True),
+        ({"conditions": [{"type": "Stalled", "status": "False", "lastTransitionTime": 2}]}, False),
+        ({"conditions": None}, True),
+    ],
+)
+def test_what_happened_is_another_chapter_and_a_step_is_none(
+    change: dict[str, Any], another: bool
+) -> None:
+    conditions = [{"type": "Stalled", "status": "False", "lastTransitionTime": 1}]
+    body = {**a_body(), "status": {"phase": "Running", "attempt": 1, "conditions": conditions}}
+    later = {**body, "status": {**body["status"], **change}}
+    assert (glance.chapter(later) != glance.chapter(body)) is another
+    assert glance.head(later)["chapter"] == glance.chapter(later)
 
 
 def test_what_it_reads_is_in_the_status() -> None:

@@ -1,5 +1,7 @@
 """A job at a glance: what fits a row of a list, and what a page of its own begins with."""
 
+import hashlib
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,7 +44,19 @@ def head(body: Manifest) -> dict[str, Any]:
     """What the page of one job shows above its ranks; the status is bounded by its schema."""
     spec = body.get("spec") or {}
     chosen = {name: spec[name] for name in _SPEC if spec.get(name) is not None}
-    return {**row(body), "spec": chosen, "status": body.get("status") or {}}
+    told = {"spec": chosen, "status": body.get("status") or {}, "chapter": chapter(body)}
+    return {**row(body), **told}
+
+
+def chapter(body: Manifest) -> str:
+    """Another one once something has happened that is told as an event; steps make none."""
+    status = body.get("status") or {}
+    told = [
+        [it.get(name) for name in ("type", "status", "reason")]
+        for it in status.get("conditions") or ()
+    ]
+    happened = [status.get("phase"), status.get("attempt"), told]
+    return hashlib.sha256(json.dumps(happened).encode()).hexdigest()[:12]
 
 
 def _holds(status: Manifest, kind: str) -> bool:

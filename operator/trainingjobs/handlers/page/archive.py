@@ -20,7 +20,7 @@ from trainingjobs.handlers.answers import RefusedError, raw
 from trainingjobs.handlers.page.reader import Reader
 from trainingjobs.handlers.page.streams import compact
 from trainingjobs.handlers.standings import PATH, Sources, readable
-from trainingjobs.model import containers
+from trainingjobs.model import containers, glance
 from trainingjobs.model.observed import PodSeen
 
 EVENTS = f"{PATH}/events"
@@ -55,12 +55,12 @@ class Archive:
     async def events(self, request: web.Request, reader: Reader) -> web.Response:
         """What was told of a job."""
         body = await self._body(request, reader)
-        return await self._events(reader, body["metadata"], body["metadata"]["uid"])
+        return await self._events(reader, body, body["metadata"]["uid"])
 
     async def pod_events(self, request: web.Request, reader: Reader) -> web.Response:
         """What was told of one of its pods."""
         body = await self._body(request, reader)
-        return await self._events(reader, body["metadata"], self._pod(request, body).uid)
+        return await self._events(reader, body, self._pod(request, body).uid)
 
     async def log(self, request: web.Request, reader: Reader) -> web.Response:
         """The last lines that one of its pods wrote."""
@@ -80,13 +80,15 @@ class Archive:
         return await self._answer(reader, f"log {pod.uid}", read)
 
     async def _events(self, reader: Reader, of: Manifest, uid: str) -> web.Response:
-        await reader.must(list_events(of["namespace"]), _NO_EVENTS)
+        namespace = of["metadata"]["namespace"]
+        await reader.must(list_events(namespace), _NO_EVENTS)
 
         async def read() -> tuple[bytes, float]:
-            found = await self._records.events(of["namespace"], uid)
+            found = await self._records.events(namespace, uid)
             return compact({"events": found}), _EVENTS_SECONDS
 
-        return await self._answer(reader, f"events {uid}", read)
+        # what was read before something happened does not tell it
+        return await self._answer(reader, f"events {uid} {glance.chapter(of)}", read)
 
     async def _answer(
         self, reader: Reader, what: str, read: Callable[[], Awaitable[tuple[bytes, float]]]

@@ -16,9 +16,11 @@ export async function wordsOf(answer) {
   }
 }
 
+const SOON = 2;
+
 /** The same question again and again while somebody looks; each once the one before is answered. */
 export class Asking {
-  #path; #token; #seconds; #told; #abort = new AbortController(); #timer = null;
+  #path; #token; #seconds; #told; #abort = new AbortController(); #timer = null; #hurry = false;
 
   /** `told(value, words, gone)` with what is answered, or why nothing is, and if that is so for good. */
   constructor(path, token, seconds, told) {
@@ -31,8 +33,22 @@ export class Asking {
     clearTimeout(this.#timer);
   }
 
+  /** Do not wait as long as usual: something has happened. All that does until then is one. */
+  soon() {
+    if (this.#hurry) return;
+    this.#hurry = true;
+    if (this.#timer !== null) this.#later(SOON);
+  }
+
+  #later(seconds) {
+    clearTimeout(this.#timer);
+    if (!this.#abort.signal.aborted) this.#timer = setTimeout(() => this.#ask(), 1000 * seconds);
+  }
+
   async #ask() {
     let patience = this.#seconds;
+    this.#timer = null;
+    this.#hurry = false;
     if (!document.hidden) {
       try {
         const answer = await ask(this.#path, this.#token, this.#abort.signal);
@@ -44,6 +60,7 @@ export class Asking {
         if (!this.#abort.signal.aborted) this.#told(null, `the operator cannot be reached (${error.message})`, false);
       }
     }
-    if (!this.#abort.signal.aborted) this.#timer = setTimeout(() => this.#ask(), 1000 * patience);
+    // who was refused is in no hurry
+    this.#later(this.#hurry && patience === this.#seconds ? SOON : patience);
   }
 }

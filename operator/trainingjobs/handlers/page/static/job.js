@@ -59,6 +59,10 @@ export class JobView {
 
   #take(job) {
     const other = this.#job && this.#job.uid !== job.uid;
+    if (this.#job && this.#job.chapter !== job.chapter) {
+      this.events.soon();
+      this.log.soon();
+    }
     this.#job = job;
     if (other) this.ranks.take({ whole: true, rows: [], gone: [] });
     this.curves.note(job.status.training, Date.now() / 1000);

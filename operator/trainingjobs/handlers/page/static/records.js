@@ -1,5 +1,6 @@
 // What the cluster has written down: a job's events, and the last lines of one of its pods. Both are
-// read anew while they are shown; whoever may not read them is told the command.
+// read anew while they are shown, events also once something has happened to the job; whoever may not
+// read them is told the command.
 import { Asking } from "./ask.js";
 import { h, lines, put, putIfNew, say } from "./dom.js";
 import { age } from "./format.js";
@@ -19,6 +20,10 @@ export class Events {
       h("table", { class: "events" }, h("caption", {}, `${name}, the newest first`), h("thead", {}, h("tr", {}, heads)), this.rows));
     this.node = h("div", {}, this.note, this.table);
     this.#asking = new Asking(`${path}/events`, token, EVENTS, (...it) => this.#take(...it));
+  }
+
+  soon() {
+    this.#asking.soon();
   }
 
   close() {
@@ -55,6 +60,10 @@ export class Log {
   close() {
     this.#asking?.close();
     this.#events?.close();
+  }
+
+  soon() {
+    this.#events?.soon();
   }
 
   /** Show the log of this instance's pod, and what happened to it. */
