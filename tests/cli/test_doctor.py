@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -20,6 +21,7 @@ NODE = {
     },
 }
 POD = {"spec": {"nodeName": "node-a", "containers": [{}]}, "status": {"phase": "Running"}}
+JOBS = "apis/trainingjob.dev/v1"
 REQUEST = httpx2.Request("GET", "https://cluster:6443/apis")
 
 
@@ -29,6 +31,8 @@ class Cluster:
     def __init__(self, fails: Callable[[str], Exception | None] = lambda _: None) -> None:
         self.fails = fails
         self.largest = 0
+        self.asked: list[str] = []
+        self.more: dict[str, list[dict[str, Any]]] = {}
         self.reviewed: list[dict[str, Any]] = []
         self.refused: set[tuple[str, str, str]] = set()
         """Rights that nobody has: namespace, resource, subresource."""
@@ -43,9 +47,9 @@ class Cluster:
             return {"resources": [{"name": "trainingjobs"}]}
         if path.endswith("/serviceaccounts/default"):
             return {"imagePullSecrets": [{"name": "there"}, {"name": "gone"}]}
-        every: list[dict[str, Any]] = {"api/v1/nodes": [NODE], "api/v1/pods": [POD] * 1100}.get(
-            path, []
-        )
+        self.asked.append(path)
+        known = {"api/v1/nodes": [NODE], "api/v1/pods": [POD] * 1100, **self.more}
+        every: list[dict[str, Any]] = known.get(path, [])
         begin = int(params.get("continue", "0"))
         end = begin + int(params.get("limit", len(every)))
         self.largest = max(self.largest, len(every[begin:end]))
@@ -109,6 +113,30 @@ def test_checks_for_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (shown.exit_code, told["well"]) == (1, False)
     assert {check["about"]: check["verdict"] for check in told["checks"]}["room"] == "bad"
     assert all(check.keys() == {"about", "verdict", "words", "advice"} for check in told["checks"])
+
+
+def test_a_dns_that_is_not_seen_is_looked_for_in_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    condition = {"type": "Registered", "status": "True"}
+    condition["lastTransitionTime"] = datetime.now(UTC).isoformat()
+    job = {
+        "metadata": {"namespace": "lab", "name": "mnist", "annotations": {"much": "x" * 999}},
+        "spec": {"PARALLEL_INSTANCES": 3, "template": {}},
+        "status": {"conditions": [condition]},
+    }
+    cluster = Cluster()
+    cluster.more = {f"{JOBS}/namespaces/lab/trainingjobs": [job]}
+    assert "??  dns" in doctor(monkeypatch, cluster).stdout, "others may be listed, and are none"
+    cluster.fails = lambda path: forbidden(path) if path == f"{JOBS}/trainingjobs" else None
+    told = doctor(monkeypatch, cluster).stdout
+    assert "ok  dns       the ranks of lab/mnist found each other by name" in told
+
+
+def test_no_job_is_asked_for_where_the_dns_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Cluster()
+    slices = "apis/discovery.k8s.io/v1/namespaces/kube-system/endpointslices"
+    cluster.more = {slices: [{"endpoints": [{"conditions": {"ready": True}}]}]}
+    assert "ok  dns       kube-dns has ready endpoints (1)" in doctor(monkeypatch, cluster).stdout
+    assert [path for path in cluster.asked if path.endswith("/trainingjobs")] == []
 
 
 def slow(path: str) -> Exception | None:

@@ -1,11 +1,14 @@
 """What the doctor says of the cluster's DNS, and of an image."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from trainingjobs.cli.views import reach
 from trainingjobs.cli.views.reach import Reach
+
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
 
 def a_slice(*ready: bool | None) -> dict[str, Any]:
@@ -16,8 +19,19 @@ def a_node(*names: str) -> dict[str, Any]:
     return {"metadata": {"name": "node-a"}, "status": {"images": [{"names": list(names)}]}}
 
 
+def a_job(name: str, minutes: float, status: str = "True", **spec: Any) -> dict[str, Any]:
+    """Whose ranks have found each other so long ago, or have not."""
+    then = (NOW - timedelta(minutes=minutes)).isoformat()
+    condition = {"type": "Registered", "status": status, "lastTransitionTime": then}
+    return {
+        "metadata": {"namespace": "lab", "name": name},
+        "spec": {"PARALLEL_INSTANCES": 2, **spec},
+        "status": {"conditions": [condition]},
+    }
+
+
 def told(found: Reach) -> list[tuple[str, str]]:
-    return [(check.verdict, check.words) for check in reach.checks(found, "lab")]
+    return [(check.verdict, check.words) for check in reach.checks(found, "lab", NOW)]
 
 
 @pytest.mark.parametrize(
@@ -36,6 +50,34 @@ def test_dns(slices: Any, verdict: str, words: str) -> None:
     ((said, why),) = told(Reach(slices=slices))
     assert said == verdict
     assert words in why
+
+
+@pytest.mark.parametrize("slices", [None, [], [a_slice()]], ids=["may not", "none", "no ends"])
+@pytest.mark.parametrize(
+    ("jobs", "verdict", "words"),
+    [
+        ([a_job("old", 90), a_job("new", 3), a_job("mid", 5)], "ok", "lab/new found"),
+        ([a_job("new", 3)], "ok", "found each other by name 3m ago; no name was tried"),
+        ([a_job("late", 3, status="False")], "unknown", "kube-dns"),
+        ([a_job("alone", 3, PARALLEL_INSTANCES=1)], "unknown", "kube-dns"),
+        ([a_job("old", 24 * 60 + 1)], "unknown", "kube-dns"),
+        (
+            [{"metadata": {"name": "bare"}, "spec": {"PARALLEL_INSTANCES": 2}}],
+            "unknown",
+            "kube-dns",
+        ),
+    ],
+)
+def test_ranks_that_found_each_other_show_a_dns_that_is_no_pod(
+    slices: Any, jobs: Any, verdict: str, words: str
+) -> None:
+    ((said, why),) = told(Reach(slices=slices, jobs=jobs))
+    assert (said, words in why) == (verdict, True), why
+
+
+def test_what_was_before_does_not_hide_that_no_endpoint_is_ready() -> None:
+    ((said, _),) = told(Reach(slices=[a_slice(False)], jobs=[a_job("new", 3)]))
+    assert said == "bad"
 
 
 def test_why_dns_could_not_be_seen() -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -285,6 +286,17 @@ def test_the_doctor_of_a_cluster_without_an_operator(tj: Tj) -> None:
     assert "trainingjobs.trainingjob.dev is served" in done.stdout
     assert "you may create TrainingJobs in default" in done.stdout
     assert "0 have room; 0 of 0 nodes" in said["BAD"]
+
+
+def test_the_doctor_sees_a_dns_that_is_no_pod_in_what_found_each_other(
+    tj: Tj, jobs: Jobs, stored: Store
+) -> None:
+    job, now = stored(), datetime.now(UTC).isoformat(timespec="seconds")
+    joined = {"type": "Registered", "status": "True", "reason": "AllRanksJoined", "message": ""}
+    status = {**RUNNING, "conditions": [{**joined, "lastTransitionTime": now}]}
+    assert jobs.write_status(job, status).accepted
+    shown = tj("doctor").stdout
+    assert f"ok  dns       the ranks of default/{a_name(job)} found each other by name" in shown
 
 
 def test_top_shows_a_job_once_where_nobody_watches(tj: Tj, jobs: Jobs, stored: Store) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 import httpx2
 
@@ -35,6 +36,7 @@ _REVIEW = "apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _OPERATOR = "app.kubernetes.io/part-of=trainingjob-operator,app.kubernetes.io/component=operator"
 _LIVING = "status.phase!=Succeeded,status.phase!=Failed"
 _PAGE = "500"
+_SIZE = "PARALLEL_INSTANCES"
 _DNS = "apis/discovery.k8s.io/v1/namespaces/kube-system/endpointslices"
 
 
@@ -45,15 +47,19 @@ async def looked(count: int, each: dict[str, str], image: str) -> list[health.Ch
         found = await _facts(raw, namespace)
         way = await _reach(raw, namespace, image)
         way = replace(way, nodes=found.nodes, unseen={**found.unseen, **way.unseen})
-    return [*health.checks(found, namespace, count, each), *reach.checks(way, namespace)]
+    return [
+        *health.checks(found, namespace, count, each),
+        *reach.checks(way, namespace, datetime.now(UTC)),
+    ]
 
 
 async def _reach(raw: Raw, namespace: str, image: str) -> reach.Reach:
     unseen = dict[str, str]()
     asked = _Asked(raw, unseen)
     slices = await asked.items("dns", _DNS, labelSelector="kubernetes.io/service-name=kube-dns")
+    jobs = [] if reach.tells(slices) else await asked.jobs(namespace)
     secrets = await asked.pull_secrets(f"api/v1/namespaces/{namespace}") if image else {}
-    return reach.Reach(unseen=unseen, slices=slices, image=image, secrets=secrets)
+    return reach.Reach(unseen=unseen, slices=slices, jobs=jobs, image=image, secrets=secrets)
 
 
 async def _facts(raw: Raw, namespace: str) -> health.Facts:
@@ -128,6 +134,15 @@ class _Asked:
             return None
         return found
 
+    async def jobs(self, namespace: str) -> list[Manifest]:
+        """Those of all namespaces, else of this one; none where nobody tells."""
+        api, spaces = f"apis/{labels.API_VERSION}", ("", f"namespaces/{namespace}/")
+        for space in spaces:
+            found = await self.items("jobs", f"{api}/{space}{labels.PLURAL}")
+            if found is not None:
+                return found
+        return []
+
     async def right(self, namespace: str, *asked: str) -> bool | None:
         """Whether one may do that; None where nobody says so."""
         names = ("verb", "group", "resource", "subresource")
@@ -161,9 +176,14 @@ class _Asked:
 
 
 def _slim(item: Manifest) -> Manifest:
-    """Of a large cluster's pods not all can be held at once."""
-    if "containers" not in (item.get("spec") or {}):
+    """Of a large cluster's pods and jobs not all can be held at once."""
+    spec, status = item.get("spec") or {}, item.get("status") or {}
+    if _SIZE in spec:
+        told = {name: status.get(name) for name in ("groupSize", "conditions")}
+        named = {name: item["metadata"].get(name) for name in ("namespace", "name")}
+        return {"metadata": named, "spec": {_SIZE: spec[_SIZE]}, "status": told}
+    if "containers" not in spec:
         return item
     asks = [{"resources": one.get("resources")} for one in item["spec"]["containers"]]
     spec = {"nodeName": item["spec"].get("nodeName"), "containers": asks}
-    return {"spec": spec, "status": {"phase": (item.get("status") or {}).get("phase")}}
+    return {"spec": spec, "status": {"phase": status.get("phase")}}
