@@ -101,13 +101,18 @@ upgrade-test: deploy ## Upgrade, roll back and uninstall under running jobs: 10 
 
 test: lint types layers docs unit integration e2e ## Run all checks and tests, as CI does
 
-# in an environment of its own: its hundred libraries would hold ours back
-security: install ## Let a scanner look over the chart and the images: a minute (checkov)
-	@helm=$$($(PYTHON) -c 'from localcluster import binaries; print(binaries.ensure(["helm"]) / "helm")'); \
+# the chart with all that it may have, and the operator's pod as it is when it leads
+# checkov in an environment of its own: its hundred libraries would hold ours back
+security: install ## Let scanners look over the chart and the images: a minute (kube-score, checkov)
+	@programs=$$($(PYTHON) -c 'from localcluster import binaries as it, gomodules; \
+		print(it.ensure(["helm"]) / "helm", it.one(gomodules.KUBE_SCORE, "kube-score"))'); \
+	read -r helm kube_score <<< "$$programs"; \
 	rendered=$$(mktemp -d); trap 'rm -r "$$rendered"' EXIT; \
 	"$$helm" template trainingjob-operator charts/trainingjob-operator --namespace $(NAMESPACE) \
 		--set networkPolicy.enabled=true,podDisruptionBudget.enabled=true,metrics.service.enabled=true \
+		--set-json 'networkPolicy.egress=[{}]' --set-string 'podLabels.trainingjob\.dev/leader=true' \
 		> "$$rendered/chart.yaml"; \
+	"$$kube_score" score $$(sed 's/#.*//' .kube-score) "$$rendered/chart.yaml"; \
 	$(UV) tool run --quiet --from checkov==$(CHECKOV_VERSION) --exclude-newer $(CHECKOV_UNTIL) checkov \
 		--config-file .checkov.yaml --framework kubernetes dockerfile \
 		--file "$$rendered/chart.yaml" $(wildcard images/*/Dockerfile)

@@ -130,6 +130,13 @@ PROGRAMS: Final = {program: module for module in MODULES for program in module.p
 OLDER: Final = {_minor(version): _older_server(version) for version in versions.OLDER}
 """API servers of other minors: for tests alone, so the cluster's programs are without them."""
 
+KUBE_SCORE: Final = GoModule(
+    name="kube-score",
+    programs={"kube-score": "github.com/zegl/kube-score/cmd/kube-score"},
+    stamps={"main.version": versions.KUBE_SCORE},
+)
+"""Looks over the chart (`make security`): no program of the cluster's either."""
+
 
 def programs(minor: str = "") -> Mapping[str, GoModule]:
     """Every program with its module; of another minor the API server alone, beside the rest."""

