@@ -54,23 +54,26 @@ def prometheus(
 @pytest.fixture(scope="module")
 def lab(operator: Operator, prometheus: Prometheus) -> Iterator[Namespace]:
     """One job that trains and loses a pod, one that hangs, one that falls again and again."""
-    del prometheus  # it looks from the start on
     cluster = operator.home.cluster
     lab = cluster.new_namespace("dashboard")
     try:
-        _play(lab)
+        _play(lab, prometheus)
         yield lab
     finally:
         cluster.kubectl("delete", "namespace", lab.name, "--wait=false")
 
 
-def _play(lab: Namespace) -> None:
-    """Until each has done what it is there for."""
+def _play(lab: Namespace, prometheus: Prometheus) -> None:
+    """Until each has done what it is there for.
+
+    A count grows for who has seen what it was before, as after the usual minute of a job's life.
+    """
     lab.apply(scenarios.config_map())
     history = History(lab)
     history.begin()
     lab.apply(jobs.a_job("trains", 2, jobs.a_template(TELLING, STEPS="600")))
     history.first("trains", _has_stepped)
+    prometheus.until(of(lab, 'trainingjob_disruptions_total{namespace="$namespace"} == 0'))
     lab.kubectl("delete", "pod", "trains-worker-0", "--wait=false")
     lab.apply(scenarios.job("skip", ""))
     falls = scenarios.job("broken", "")
