@@ -1,6 +1,7 @@
 """The picture of `top`, and how often it asks."""
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -48,9 +49,8 @@ def test_pods_are_watched_and_not_listed_for_each_picture(monkeypatch: pytest.Mo
     monkeypatch.setattr(watching, "_follow", slowly)
     shown = top(monkeypatch, client)
     assert shown.exit_code == 0, shown.output
-    assert shown.stdout.count("\x1b[H") > 10
+    assert shown.stdout.count("Error (9)") > 10
     assert client.lists == 1
-    assert "Error (9)" in shown.stdout
 
 
 async def slowly(client: FakeClient, name: str, latest: Any) -> None:
@@ -69,3 +69,28 @@ def test_no_colour_is_no_bold(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b[1m" in bold.stdout
     assert "\x1b[1m" not in plain.stdout
     assert "Ranks:" in plain.stdout
+
+
+def test_a_picture_is_no_larger_than_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last one stays, so it is whole."""
+    monkeypatch.setattr(watching, "_follow", slowly)
+    states = a_state("Running"), a_state("Running"), a_state("Succeeded")
+    shown = top(monkeypatch, Watched(*states), COLUMNS="20", LINES="6")
+    text = re.sub(r"\x1b\[[0-9;?]*[mlh]", "", shown.stdout)
+    pictures = [it.splitlines() for it in re.split(r"\r?\x1b\[2K(?:\x1b\[1A\x1b\[2K)*", text)]
+    assert all(len(row) <= 20 for picture in pictures for row in picture), pictures
+    assert [len(picture) for picture in pictures[:-1]] == [6] * len(states)
+    assert len(pictures[-1]) > 6
+
+
+def test_a_terminal_that_cannot_draw_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = top(monkeypatch, Watched(a_state("Succeeded")), TERM="dumb")
+    assert shown.exit_code == 0, shown.output
+    assert shown.stdout.count("Ranks:") == 1
+    assert "\x1b" not in shown.stdout
+
+
+def test_the_cursor_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = top(monkeypatch, Watched(a_state("Running"), a_state("Succeeded")))
+    hidden, back = shown.stdout.rfind("\x1b[?25l"), shown.stdout.rfind("\x1b[?25h")
+    assert 0 <= hidden < back

@@ -62,10 +62,14 @@ def at_terminal() -> bool:
     return sys.stdout.isatty()
 
 
+def draws() -> bool:
+    """True where a picture can be drawn anew in its place."""
+    return at_terminal() and os.environ.get("TERM") != "dumb"
+
+
 def coloured() -> bool:
     """True where somebody sees colours: at a terminal, unless NO_COLOR has a value."""
-    plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
-    return at_terminal() and not plain
+    return draws() and not os.environ.get("NO_COLOR")
 
 
 def safe(text: object) -> str:

@@ -1,12 +1,10 @@
 """`top`: one job on the screen, as it changes."""
 
 import asyncio
-import shutil
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -16,6 +14,8 @@ from trainingjobs.client.errors import ClientError
 from trainingjobs.client.job import Job, Manifest
 
 if TYPE_CHECKING:
+    from rich.live import Live
+
     from trainingjobs.cli.commands.hearing import Heard
     from trainingjobs.client.aio import AsyncTrainingJobClient
 
@@ -24,8 +24,6 @@ _LIVE = ("", "Findings", "Root cause", _RANKS)
 _SECONDS = 1.0
 _FRESH = 30.0
 """Seconds after which all pods are listed anew."""
-_HOME, _REST = "\x1b[H", "\x1b[J"
-_LINE_END = "\x1b[K\n"
 
 
 @click.command("top", cls=options.Command)
@@ -47,7 +45,7 @@ async def _watched(name: str, account: str) -> None:
 
     async with screen.connect() as client:
         heard = Heard(client, account)
-        if not screen.at_terminal():
+        if not screen.draws():
             job = await client.get_job(name)
             if not job.finished:
                 await heard.once(job)
@@ -55,9 +53,9 @@ async def _watched(name: str, account: str) -> None:
             return
         latest: asyncio.Queue[Job] = asyncio.Queue()
         watching = asyncio.create_task(_follow(client, name, latest))
-        sys.stdout.write(f"{_HOME}{_REST}")
         try:
-            await _painted(_Pods(client), heard, latest, watching)
+            with _picture() as picture:
+                await _painted(_Pods(client), heard, _States(latest, watching), picture)
         finally:
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
@@ -71,26 +69,56 @@ async def _follow(client: "AsyncTrainingJobClient", name: str, latest: asyncio.Q
                 return
 
 
-async def _painted(
-    pods: "_Pods", heard: "Heard", latest: asyncio.Queue[Job], watching: asyncio.Task[None]
-) -> None:
+async def _painted(pods: "_Pods", heard: "Heard", states: "_States", picture: "Live") -> None:
     """A picture a second at most, and each second, since ages go on."""
     job: Job | None = None
     try:
         while job is None or not job.finished:
-            try:
-                job = await asyncio.wait_for(latest.get(), _SECONDS)
-            except TimeoutError:
-                if watching.done():
-                    watching.result()
-            while not latest.empty():
-                job = latest.get_nowait()
+            job = await states.next() or job
             if job is not None:
                 heard.begin(job)
-                _paint(lines(job, await pods.now(job), datetime.now(UTC), heard))
+                shown = lines(job, await pods.now(job), datetime.now(UTC), heard)
+                _paint(picture, shown)
                 await asyncio.sleep(_SECONDS)
     finally:
         await asyncio.gather(pods.close(), heard.close())
+
+
+def _picture() -> "Live":
+    """Drawn anew in its place, as large as the window; what was there before stays above it."""
+    from rich.console import Console  # noqa: PLC0415  only for who watches
+    from rich.live import Live  # noqa: PLC0415
+
+    colours: Literal["auto"] | None = "auto" if screen.coloured() else None
+    console = Console(color_system=colours, force_terminal=True)
+    return Live(console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
+
+
+def _paint(picture: "Live", shown: Iterable[str]) -> None:
+    from rich.text import Text  # noqa: PLC0415
+
+    text = Text.from_ansi("\n".join(shown), no_wrap=True, overflow="ellipsis")
+    picture.update(text, refresh=True)
+
+
+class _States:
+    """What the watch tells of the job."""
+
+    def __init__(self, latest: asyncio.Queue[Job], watching: asyncio.Task[None]) -> None:
+        self._latest = latest
+        self._watching = watching
+
+    async def next(self) -> Job | None:
+        """The newest one, None when there is none for a while; raises what ended the watch."""
+        job: Job | None = None
+        try:
+            job = await asyncio.wait_for(self._latest.get(), _SECONDS)
+        except TimeoutError:
+            if self._watching.done():
+                self._watching.result()
+        while not self._latest.empty():
+            job = self._latest.get_nowait()
+        return job
 
 
 class _Pods:
@@ -125,16 +153,6 @@ class _Pods:
             async with aclosing(self._client.watch_pods(job)) as pods:
                 async for pod in pods:
                     self._by_name[pod["metadata"]["name"]] = pod
-
-
-def _paint(picture: Iterable[str]) -> None:
-    room = shutil.get_terminal_size()
-    found = list(picture)[: room.lines - 1]
-    if not screen.coloured():
-        found = [click.unstyle(line) for line in found]
-    text = "".join(f"{line[: room.columns]}{_LINE_END}" for line in found)
-    sys.stdout.write(f"{_HOME}{text}{_REST}")
-    sys.stdout.flush()
 
 
 def lines(job: Job, pods: list[Manifest], now: datetime, heard: "Heard") -> Iterator[str]:
