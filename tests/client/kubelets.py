@@ -92,26 +92,30 @@ class Cluster:
         return web.json_response({"status": {"token": self.token}})
 
     async def _forward(self, request: web.Request) -> web.StreamResponse:
-        port = int(request.query["ports"])
         self.forwarding.set()
-        socket = web.WebSocketResponse(protocols=[PROTOCOL])
-        await socket.prepare(request)
-        for channel in (0, 1):
-            await socket.send_bytes(bytes([channel]) + port.to_bytes(2, "little"))
-        try:
-            reader, writer = await asyncio.open_connection(HOST, port)
-        except OSError:
-            await socket.send_bytes(b"\x01connection refused inside of the pod")
-            await socket.close()
-            return socket
-        back = asyncio.create_task(_back(reader, socket))
-        async for message in socket:
-            assert message.type is WSMsgType.BINARY
-            assert message.data[0] == 0
-            writer.write(message.data[1:])
-        back.cancel()
-        writer.close()
+        return await forwarded(request, int(request.query["ports"]))
+
+
+async def forwarded(request: web.Request, port: int) -> web.StreamResponse:
+    """Carry bytes to a port of this machine and back, as a kubelet does."""
+    socket = web.WebSocketResponse(protocols=[PROTOCOL])
+    await socket.prepare(request)
+    for channel in (0, 1):
+        await socket.send_bytes(bytes([channel]) + port.to_bytes(2, "little"))
+    try:
+        reader, writer = await asyncio.open_connection(HOST, port)
+    except OSError:
+        await socket.send_bytes(b"\x01connection refused inside of the pod")
+        await socket.close()
         return socket
+    back = asyncio.create_task(_back(reader, socket))
+    async for message in socket:
+        assert message.type is WSMsgType.BINARY
+        assert message.data[0] == 0
+        writer.write(message.data[1:])
+    back.cancel()
+    writer.close()
+    return socket
 
 
 async def _back(reader: asyncio.StreamReader, socket: web.WebSocketResponse) -> None:

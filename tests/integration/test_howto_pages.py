@@ -5,10 +5,7 @@ the test is the kubelet, and after a line's work is done it looks whether the pa
 """
 
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +16,7 @@ import yaml
 from integration import cases
 from integration.jobs import Body
 from integration.operators import eventually
+from integration.reader import Reader
 from integration.server import ApiServer
 from integration.test_operator import Lab
 from pages import blocks
@@ -31,36 +29,12 @@ ACTIVE = ("pending", "starting", "running", "terminating")
 KUEUE, ELASTIC = DOCS / "howto/kueue.md", DOCS / "howto/elastic.md"
 
 
-class Reader:
-    """Who types what a page shows, in the checkout, and plays the kubelet of one job."""
+class Player(Reader):
+    """Plays the kubelet of one job as well."""
 
     def __init__(self, lab: Lab, job: str, folder: Path) -> None:
+        super().__init__(lab.server, lab.namespace, folder)
         self.lab, self.job = lab, job
-        self._kubeconfig = folder / "reader.kubeconfig"
-        config = yaml.safe_load(lab.server.kubeconfig.read_text())
-        config["contexts"][0]["context"]["namespace"] = lab.namespace
-        self._kubeconfig.write_text(yaml.safe_dump(config))
-
-    def types(self, line: str, text: str = "") -> str:
-        """What is said to a line; kubectl finds our plugin as it does for people."""
-        programs = (str(self.lab.server.programs), str(Path(sys.executable).parent))
-        environment = {
-            "PATH": os.pathsep.join((*programs, os.environ["PATH"])),
-            "HOME": str(self._kubeconfig.parent),
-            "KUBECONFIG": str(self._kubeconfig),
-        }
-        done = subprocess.run(
-            ["bash", "-c", line],
-            cwd=blocks.ROOT,
-            env=environment,
-            input=text,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
-        assert done.returncode == 0, f"{line}: {done.stdout}{done.stderr}"
-        return done.stdout
 
     @property
     def status(self) -> Body:
@@ -94,15 +68,9 @@ def lab(apiserver: ApiServer, tmp_path: Path) -> Iterator[Lab]:
         yield lab
 
 
-def shown(page: Path) -> list[str]:
-    """The lines of its shell blocks, with what is said behind them."""
-    found = (body for language, body in blocks.blocks(page.read_text()) if language == "sh")
-    return [line for body in found for line in blocks.lines(body, prompted=False)]
-
-
 def test_a_job_is_suspended_and_resumed_as_the_page_of_kueue_says(lab: Lab, tmp_path: Path) -> None:
-    apply, suspend, resume = shown(KUEUE)
-    reader = Reader(lab, "ddp", tmp_path)
+    apply, suspend, resume = blocks.shown(KUEUE)
+    reader = Player(lab, "ddp", tmp_path)
     reader.types(apply)
     reader.until(attempt=1, size=3)
     reader.types(suspend)
@@ -114,11 +82,12 @@ def test_a_job_is_suspended_and_resumed_as_the_page_of_kueue_says(lab: Lab, tmp_
     reader.types(resume)
     status = reader.until(attempt=2, size=3)
     assert (status["restarts"], status["disruptions"]) == (0, 0)
+    reader.has_typed(KUEUE)
 
 
 def test_whoever_admits_a_job_sets_what_kueue_would_set(lab: Lab, tmp_path: Path) -> None:
     """Admitted with a flavor and a smaller size, evicted, and admitted elsewhere as it was."""
-    reader = Reader(lab, "ddp", tmp_path)
+    reader = Player(lab, "ddp", tmp_path)
     job = yaml.safe_load((blocks.ROOT / "examples/01-ddp/job.yaml").read_text())
     job["spec"]["suspend"] = True
     lab.apply(job)
@@ -152,8 +121,8 @@ def pools(lab: Lab) -> set[str]:
 def test_a_group_is_scaled_as_the_page_of_elastic_groups_says(
     lab: Lab, tmp_path: Path, way: str
 ) -> None:
-    claim, apply, scale, wait = shown(ELASTIC)
-    reader = Reader(lab, "elastic", tmp_path)
+    claim, apply, scale, wait = blocks.shown(ELASTIC)
+    reader = Player(lab, "elastic", tmp_path)
     reader.types(claim)
     reader.types(apply)
     before = reader.until(attempt=1, size=3)
@@ -169,9 +138,11 @@ def test_a_group_is_scaled_as_the_page_of_elastic_groups_says(
         lab.end(name, 0)
     assert "condition met" in reader.types(wait)
     assert reader.status["phase"] == "Succeeded"
+    if way == "the line":
+        reader.has_typed(ELASTIC)
 
 
 def test_the_job_that_the_page_of_elastic_groups_shows_is_taken(lab: Lab, tmp_path: Path) -> None:
     (text,) = (body for language, body in blocks.blocks(ELASTIC.read_text()) if language == "yaml")
-    said = Reader(lab, "elastic", tmp_path).types("kubectl apply --dry-run=server -f -", text)
+    said = Player(lab, "elastic", tmp_path).types("kubectl apply --dry-run=server -f -", text)
     assert "elastic created (server dry run)" in said

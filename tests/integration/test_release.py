@@ -8,12 +8,17 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from chart import rendering
 from chart.rendering import CHART, NAME, NAMESPACE, NAMESPACED, Helm, Values
+from integration import definitions
+from integration.kubelet import kubelet
+from integration.reader import Reader
 from integration.server import ApiServer, api_server
+from pages import blocks, proof
 
 pytestmark = pytest.mark.integration
 
@@ -136,3 +141,71 @@ def test_another_release_takes_the_resource_over_only_when_told(release: Release
     release.do("install", "other", str(CHART), "--take-ownership")
     release.do("uninstall", "other")
     assert (release.uid(DEFINITION), release.jobs()) == kept
+
+
+PAGES = (
+    "docs/operating.md",
+    "docs/install.md",
+    "docs/howto/istio.md",
+    "docs/metrics.md",
+    "docs/notify.md",
+    "docs/howto/registries.md",
+    "docs/howto/airgapped.md",
+    "charts/trainingjob-operator/README.md",
+)
+"""In an order in which their lines follow one another; each line once."""
+LEASE = {
+    "apiVersion": "coordination.k8s.io/v1",
+    "kind": "Lease",
+    "metadata": {"name": NAME, "namespace": NAMESPACE},
+}
+
+
+def test_the_lines_of_the_pages_do_what_they_say(release: Release, tmp_path: Path) -> None:
+    server, pages = release.server, [blocks.ROOT / page for page in PAGES]
+    reader = Reader(server, "default", tmp_path, programs=[release.helm.program.parent])
+    reader.fills(**{"DIGEST": "0" * 64, "NEW-TAG": "1.0"})
+    (reader.folder / "egress.yaml").write_text(egress())
+    what_the_pages_take_for_granted(server)
+    lines = each_once([line for page in pages for line in proof.to_type(page)])
+    (away,) = [line for line in lines if line.startswith("helm uninstall")]
+    (gone,) = [line for line in lines if "delete crd" in line]
+    for line in lines:
+        if line.startswith("helm install"):
+            reader.types(away)
+        if line.startswith("helm test"):
+            with kubelet(server, NAMESPACE):
+                reader.types(line)
+        elif line not in {away, gone}:
+            reader.types(line)
+        if "NEW-TAG" in line:  # there is something to go back to
+            for command in proof.said(proof.RELEASE_TEST):
+                reader.types(str(command))
+    assert release.uid(f"deployment/{NAME}")
+    reader.types(away)
+    assert len(release.jobs()) == 1
+    reader.types(gone)
+    assert not release.uid(DEFINITION)
+    for page in pages:
+        reader.has_typed(page)
+    first = blocks.commands(blocks.ROOT / "README.md")
+    assert {str(it) for it in first if "helm" in it.words} <= reader.typed
+
+
+def what_the_pages_take_for_granted(server: ApiServer) -> None:
+    for kind in ("ServiceMonitor", "PrometheusRule"):
+        definitions.define(server, "monitoring.coreos.com", kind)
+    server.kubectl("create", "serviceaccount", "default")
+    server.kubectl("create", "-f-", input=json.dumps(LEASE))
+
+
+def each_once(lines: list[str]) -> list[str]:
+    """Lines that differ in more than their blanks."""
+    return list({str([*blocks.parsed("", line)]): line for line in lines}.values())
+
+
+def egress() -> str:
+    """The file that docs/notify.md shows."""
+    page = (blocks.ROOT / "docs/notify.md").read_text()
+    (text,) = [body for _, body in blocks.blocks(page) if body.startswith("networkPolicy:")]
+    return text

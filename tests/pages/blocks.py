@@ -41,12 +41,16 @@ class Command:
 
 def commands(page: Path) -> Iterator[Command]:
     """All of a page, in their order."""
-    text = page.read_text(encoding="utf-8")
     where = str(page.relative_to(ROOT))
-    for language, body in blocks(text):
+    for line in shown(page):
+        yield from parsed(where, line)
+
+
+def shown(page: Path) -> Iterator[str]:
+    """The lines of its shell blocks, with what is said behind them."""
+    for language, body in blocks(page.read_text(encoding="utf-8")):
         if language in _SHELL:
-            for line in lines(body, prompted=language == "console"):
-                yield from parsed(where, line)
+            yield from lines(body, prompted=language == "console")
 
 
 def inline(page: Path) -> Iterator[Command]:
