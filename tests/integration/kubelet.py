@@ -50,6 +50,7 @@ class Kubelet:
         self._hooks = client.AdmissionregistrationV1Api(api)
         self._since: dict[str, datetime] = {}
         self._ended: set[str] = set()
+        self._alive: set[str] = set()
         self._ready, self._over = threading.Event(), threading.Event()
 
     async def serve(self) -> None:
@@ -128,7 +129,9 @@ class Kubelet:
     def _look(self) -> None:
         jobs = self._custom.list_namespaced_custom_object(*_JOBS, self.namespace, labels.PLURAL)
         alive = {job["metadata"]["uid"] for job in jobs["items"]}
-        for kind in ("pods", "services", "config_maps"):
+        others = () if alive == self._alive else ("services", "config_maps")
+        self._alive = alive
+        for kind in ("pods", *others):
             for item in self._listed(kind):
                 owners = [it["uid"] for it in item["metadata"].get("ownerReferences", ())]
                 if owners and not alive.intersection(owners):
