@@ -1,4 +1,4 @@
-"""Two replicas on a real cluster: reports follow the leader, and a takeover is no stall."""
+"""Two replicas on a real cluster: reports and the open page follow the leader; that is no stall."""
 
 import json
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e import jobs
+from e2e import jobs, looking
 from e2e.deployed import Operator
 from e2e.harness import Manifest, Namespace
 
@@ -40,6 +40,17 @@ def test_reports_go_on_to_the_next_leader(lab: Namespace, pair: Operator) -> Non
     template = jobs.a_template(TELLING, STEPS="60")
     lab.apply(jobs.a_job("told", 2, template, stallTimeoutSeconds=STALL))
     before = step(lab.wait_for("told", lambda status: step(status) > 0))
+    with looking.at(lab, "told") as page:
+        page.tells(before, seconds=30)
+        followed(lab, pair, page, before)
+    end = lab.wait_for_end("told")
+    assert (end["phase"], end["attempt"], end["restarts"]) == ("Succeeded", 1, 0)
+    events = json.loads(lab.kubectl("get", "events", "-o", "json"))["items"]
+    assert not [it["message"] for it in events if it["reason"] == "Stalled"]
+
+
+def followed(lab: Namespace, pair: Operator, page: looking.Page, before: int) -> None:
+    """First the process of the leader is killed, then its pod is taken away."""
     first, since = pair.leader(), pair.led_since()
     assert pair.behind_the_service() == [first]
     pair.kill(first)
@@ -50,12 +61,10 @@ def test_reports_go_on_to_the_next_leader(lab: Namespace, pair: Operator) -> Non
     print(f"followed {took:.1f} s after the kill")  # noqa: T201
     assert took < TAKEOVER
     assert not stalled(status)
+    page.tells(before + TAKEOVER, seconds=30)
     second, before = pair.leader(), step(status)
     pair.remove(second)
     pair.wait_for_leader(lambda pod: pod not in {"", second}, seconds=2 * TAKEOVER)
     pair.wait_behind_the_service(lambda pods: pods == [pair.leader()])
     assert not stalled(lab.wait_for("told", lambda status: step(status) > before + 5))
-    end = lab.wait_for_end("told")
-    assert (end["phase"], end["attempt"], end["restarts"]) == ("Succeeded", 1, 0)
-    events = json.loads(lab.kubectl("get", "events", "-o", "json"))["items"]
-    assert not [it["message"] for it in events if it["reason"] == "Stalled"]
+    page.tells(before + 5, seconds=30)
