@@ -1,9 +1,7 @@
 """Who has the page open: `kubectl tj ui`, a stream, and the next one when it has ended."""
 
 import json
-import os
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -12,6 +10,7 @@ from dataclasses import dataclass
 from http.client import HTTPException
 from urllib.parse import parse_qs, urlsplit
 
+from e2e.commandline import environment, tj
 from e2e.harness import Namespace
 
 _AGAIN = 1.0
@@ -66,10 +65,8 @@ def _steps(told: object) -> Iterator[int]:
 @contextmanager
 def at(lab: Namespace, job: str) -> Iterator[Page]:
     """The page of a job, as the command line opens it."""
-    place = ("--kubeconfig", str(lab.cluster.kubeconfig), "--namespace", lab.name)
-    command = [sys.executable, "-m", "trainingjobs.cli", *place, "ui", job]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as way:
+    command = tj(lab.cluster.kubeconfig, lab, "ui", job)
+    with subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True) as way:
         try:
             assert way.stdout is not None
             address = urlsplit(way.stdout.readline().strip())

@@ -1,15 +1,14 @@
 """The command line with real pods: a script is sent, restarts, and every line is told once."""
 
-import os
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from e2e.commandline import environment, tj
 from e2e.cutting import cut_every
 from e2e.harness import Namespace
 from e2e.jobs import IMAGE
@@ -31,15 +30,6 @@ for number in range({LINES}):
         sys.exit("no such shard")
 """
 SENT = ("--image", IMAGE, "--user", "1000", "--memory", "64Mi")
-
-
-def tj(kubeconfig: Path, lab: Namespace, *args: str) -> list[str]:
-    start = [sys.executable, "-m", "trainingjobs.cli", "--kubeconfig", str(kubeconfig)]
-    return [*start, "--namespace", lab.name, *args]
-
-
-def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
 
 def test_a_script_is_followed_over_a_restart_and_lost_connections(
