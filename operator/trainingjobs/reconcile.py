@@ -172,7 +172,8 @@ class Reconciler:
         if not self._hands.writer.differs(job, new):
             pace.settled(job.uid)
             return True
-        if not decision.acts and pace.must_wait(job.uid, statuses.hurry(old, new)):
+        hurry = statuses.hurry(old, new)
+        if not decision.acts and pace.must_wait(job.uid, hurry, new.instances):
             return True
         if not await self._hands.writer.write(job, new):
             return False

@@ -3,7 +3,8 @@
 import pytest
 
 from trainingjobs.cluster.haste import Haste
-from trainingjobs.cluster.pace import GAP_SECONDS, SETTLE_SECONDS, Pace
+from trainingjobs.cluster.pace import GAP_SECONDS, LONGEST_SECONDS, SETTLE_SECONDS, Pace
+from trainingjobs.model.status import Instances
 
 JOB = "uid-1"
 
@@ -39,24 +40,39 @@ def test_those_that_come_together_are_told_once_in_a_gap(
     clock: Clock, haste: Haste, gap: float
 ) -> None:
     clock.pace.wrote(JOB)
-    waited = 0
+    waited = 0.0
     while clock.pace.must_wait(JOB, haste):
-        clock.now += 1
-        waited += 1
-    assert waited == gap
+        clock.now += SETTLE_SECONDS / 3
+        waited += SETTLE_SECONDS / 3
+    assert waited == pytest.approx(max(gap, SETTLE_SECONDS), abs=0.11)
     clock.pace.wrote(JOB)
     assert clock.pace.seconds_left(JOB) is None
 
 
-def test_five_hundred_pods_that_become_ready_are_a_few_writes(clock: Clock) -> None:
-    writes = 0
-    for _ in range(500):
-        clock.now += 0.01
-        if not clock.pace.must_wait(JOB, Haste.WORDS):
+@pytest.mark.parametrize(
+    ("seconds_apart", "writes"), [(0.001, 0), (0.01, 2), (0.25, 62)], ids=["burst", "fast", "slow"]
+)
+def test_five_hundred_pods_that_become_ready_are_a_few_writes(
+    clock: Clock, seconds_apart: float, writes: int
+) -> None:
+    written = 0
+    for running in range(500):
+        clock.now += seconds_apart
+        if not clock.pace.must_wait(JOB, Haste.WORDS, Instances(running=running)):
             clock.pace.wrote(JOB)
-            writes += 1
-    assert writes == 3
+            written += 1
+    assert written == writes
     assert clock.pace.must_wait(JOB, Haste.WORDS)
+
+
+def test_who_pauses_is_told_and_who_never_does_is_after_a_second(clock: Clock) -> None:
+    began, running = clock.now, 0
+    while clock.pace.must_wait(JOB, Haste.SOON, Instances(running=running)):
+        clock.now, running = clock.now + 0.1, running + 1
+    assert clock.now - began == pytest.approx(LONGEST_SECONDS, abs=0.11)
+    clock.pace.wrote(JOB)
+    assert clock.pace.must_wait(JOB, Haste.SOON, Instances(running=running))
+    assert clock.pace.seconds_left(JOB) == pytest.approx(SETTLE_SECONDS)
 
 
 def test_words_that_come_while_numbers_wait_are_told_sooner(clock: Clock) -> None:

@@ -95,6 +95,35 @@ def test_how_soon_a_change_is_told(change: dict[str, Any], haste: Haste) -> None
     assert hurry(old, old.model_copy(update=change)) is haste
 
 
+def starting(phase: Phase, reason: str, made: str) -> Status:
+    """The status of a group on its way."""
+    told = [
+        condition(type="PodsCreated", status=made, reason=reason),
+        condition(reason=reason),
+        condition(type="Finished", reason=phase.value),
+    ]
+    return Status(phase=phase, conditions=told)
+
+
+@pytest.mark.parametrize(
+    ("new", "haste"),
+    [
+        (starting(Phase.PENDING, "Pending", "True"), Haste.SOON),
+        (starting(Phase.STARTING, "Starting", "True"), Haste.SOON),
+        (starting(Phase.PENDING, "Unschedulable", "True"), Haste.NOW),
+        (starting(Phase.STARTING, "ImagePull", "True"), Haste.NOW),
+        (starting(Phase.RUNNING, "AllInstancesRunning", "True"), Haste.NOW),
+        (starting(Phase.RESTARTING, "Restarting", "False"), Haste.NOW),
+        (starting(Phase.STARTING, "Starting", "True").model_copy(update={"attempt": 2}), Haste.NOW),
+    ],
+)
+def test_a_group_that_starts_is_told_after_a_moment_in_which_it_may_run(
+    new: Status, haste: Haste
+) -> None:
+    assert hurry(starting(Phase.PENDING, "Pending", "False"), new) is haste
+    assert hurry(Status(), new) is Haste.NOW
+
+
 @pytest.mark.parametrize(
     ("changes", "haste"),
     [

@@ -49,6 +49,31 @@ class Desk:
         return [time for _, time in self.looks]
 
 
+def test_who_is_known_goes_first_and_keeps_nobody_out() -> None:
+    """Else a job that runs says so only when the hundred that came after it have been made."""
+
+    async def scenario() -> list[str]:
+        looks: list[str] = []
+        done = asyncio.Event()
+
+        async def look(key: str) -> None:
+            looks.append(key)
+            if len(looks) == 10:
+                done.set()
+
+        queue: Queue[str] = Queue(look, workers=1, new=lambda key: key.startswith("new"))
+        for key in ("new 1", "new 2", "new 3", *(f"known {n}" for n in range(1, 8))):
+            queue.wake(key)
+        assert queue.depth == 10
+        queue.start()
+        await done.wait()
+        await queue.stop()
+        return looks
+
+    known = [f"known {n}" for n in range(1, 8)]
+    assert run(scenario()) == [*known[:4], "new 1", *known[4:], "new 2", "new 3"]
+
+
 def test_looks_that_never_wait_let_others_in_between() -> None:
     """Else who renews the lease starves while a new leader looks at ten thousand jobs."""
 

@@ -1,6 +1,7 @@
 """How soon a change of the status has to be told: by what it changes.
 
-A condition that flips is what people and programs wait for. How many pods run and what the
+A condition that flips is what people and programs wait for; but for the steps of a group that
+starts, which come one upon the other where nothing holds it up. How many pods run and what the
 others wait for moves with each pod; how far the training is moves all the time, and where the
 time went moves even while nothing happens.
 """
@@ -9,13 +10,14 @@ from enum import Enum
 from typing import Any
 
 from trainingjobs.model.status import Phase
-from trainingjobs.status.conditions import OF_ATTEMPT
+from trainingjobs.status.conditions import CREATED, OF_ATTEMPT
 
 Written = dict[str, Any]
 
 _ACCOUNTS = {"goodput", "accountedTime"}
 _NUMBERS = {"progress", "training", "troubledRanks", "findings"}
 _WORDS = {"message", "ready", "instances", "replicas", "succeededRanks", "partialSince"}
+_STARTING = {Phase.PENDING.value, Phase.STARTING.value}
 
 
 class Haste(Enum):
@@ -26,13 +28,18 @@ class Haste(Enum):
     """What moves while the training goes on, and the words of the roll call."""
     WORDS = 2
     """What moves with each pod."""
-    NOW = 3
+    SOON = 3
+    """A step on the way to all that run, which may be there in a moment."""
+    NOW = 4
 
 
 def haste(old: Written, new: Written) -> Haste:
     """How soon the new status is to be written over the old one."""
-    if _facts(old) != _facts(new) or _kinds(new) - _kinds(old):
+    if _kinds(new) - _kinds(old):
         return Haste.NOW
+    before, after = _facts(old), _facts(new)
+    if before != after:
+        return Haste.SOON if _starts(before, after) else Haste.NOW
     if _words(old) != _words(new):
         return Haste.WORDS
     return Haste.NEVER if _worth(old) == _worth(new) else Haste.NUMBERS
@@ -54,6 +61,23 @@ def _fact(condition: Written) -> Written:
     """A condition without its message; the roll call may put one fact in several ways."""
     words = {"message", "reason"} if condition["type"] in OF_ATTEMPT else {"message"}
     return {key: it for key, it in condition.items() if key not in words}
+
+
+def _starts(before: Written, after: Written) -> bool:
+    """True where nothing but the group's start has gone on: made, or all of it on nodes."""
+    phases = {before.get("phase"), after.get("phase")}
+    return phases <= _STARTING and _beyond_start(before) == _beyond_start(after)
+
+
+def _beyond_start(facts: Written) -> Written:
+    said = facts["conditions"].items()
+    reasons = {name: {**it, "reason": _reason(it.get("reason"))} for name, it in said}
+    return {**facts, "phase": None, "conditions": {**reasons, CREATED: None}}
+
+
+def _reason(given: str | None) -> str | None:
+    """A phase by the side of a condition tells no more than the phase does."""
+    return None if given in _STARTING else given
 
 
 def _kinds(status: Written) -> set[str]:

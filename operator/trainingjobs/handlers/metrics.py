@@ -120,5 +120,10 @@ def phase_of(body: Manifest | None) -> str:
     return str(status.get("phase") or Phase.PENDING.value)
 
 
+def is_new(body: Manifest | None) -> bool:
+    """True for a job that nothing was made or told of yet."""
+    return body is not None and not body.get("status")
+
+
 def _now() -> datetime:
     return datetime.now(UTC)

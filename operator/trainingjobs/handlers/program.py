@@ -18,7 +18,7 @@ from trainingjobs.cluster.status import Writer
 from trainingjobs.cluster.store import Key, Store
 from trainingjobs.handlers import definition, endurance, office, process, telling, vigil
 from trainingjobs.handlers.health import Ear, Health
-from trainingjobs.handlers.metrics import RESULTS, Metrics, phase_of
+from trainingjobs.handlers.metrics import RESULTS, Metrics, is_new, phase_of
 from trainingjobs.handlers.office import Candidacy, Office
 from trainingjobs.handlers.probes import Probes
 from trainingjobs.handlers.reporter import site
@@ -47,7 +47,7 @@ class Program:
         self.metrics = Metrics(self._store)
         hands = self._hands()
         self._reconciler = Reconciler(hands, site(settings))
-        self._queue: Queue[Key] = Queue(self._look)
+        self._queue: Queue[Key] = Queue(self._look, new=lambda key: is_new(self._store.job(key)))
         self._resync = self._lists()
         self._office = self._duties(hands, stands)
         self._probes = Probes(self._health, self.metrics, self._office.leader)

@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 from trainingjobs.cluster.backoff import Backoff
 from trainingjobs.cluster.errors import ApiError, NotLeadingError
 from trainingjobs.handlers import vigil
+from trainingjobs.handlers.lines import Lines
 from trainingjobs.handlers.share import Metered
 
 K = TypeVar("K", bound=Hashable)
@@ -54,12 +55,15 @@ class Queue(Generic[K]):
         work: Callable[[K], Awaitable[float | None]],
         workers: int = 16,
         backoff: Backoff | None = None,
+        new: Callable[[K], bool] = lambda _: False,
     ) -> None:
+        """Those that are new wait in a line of their own."""
         self._work = work
+        self._new = new
         self._workers = workers
         self._backoff = backoff or Backoff()
         self._states: dict[K, _State] = {}
-        self._ready: asyncio.Queue[K] = asyncio.Queue()
+        self._ready: Lines[K] = Lines()
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
@@ -74,12 +78,12 @@ class Queue(Generic[K]):
             _cancel(state)
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._states.clear()
-        self._ready = asyncio.Queue()
+        self._ready = Lines()
 
     @property
     def depth(self) -> int:
         """How many keys wait for a worker."""
-        return self._ready.qsize()
+        return len(self._ready)
 
     @property
     def longest_wait(self) -> float:
@@ -127,7 +131,7 @@ class Queue(Generic[K]):
 
     def _enqueue(self, key: K, state: _State) -> None:
         state.queued_at = _now()
-        self._ready.put_nowait(key)
+        self._ready.put(key, new=self._new(key))
 
     async def _serve(self) -> None:
         while True:
