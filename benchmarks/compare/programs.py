@@ -4,15 +4,13 @@ Their resource definitions and webhook configurations come from the same module 
 so what is measured is what a user of that version installs.
 """
 
-import json
 import subprocess
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
-from localcluster import binaries, progress, toolchain
+from localcluster import binaries, toolchain
 from localcluster.gomodules import GoModule
 
 Json = dict[str, Any]
@@ -46,19 +44,12 @@ def program(module: GoModule) -> Path:
 
 def source(module: GoModule) -> Path:
     """The module's own files, as the module proxy has them."""
-    return _source(module.folder, SOURCES[module.name])
+    return toolchain.source(module.folder, SOURCES[module.name])
 
 
 def version(module: GoModule) -> str:
     """Which version is pinned."""
     return source(module).name.rpartition("@")[2]
-
-
-@cache
-def _source(folder: Path, name: str) -> Path:
-    go = str(toolchain.go())
-    told = progress.quick([go, "-C", str(folder), "mod", "download", "-json", name])
-    return Path(json.loads(told)["Dir"])
 
 
 def manifests(kubectl: Path, folder: Path) -> list[Json]:

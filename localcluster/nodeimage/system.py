@@ -97,8 +97,7 @@ def base_spec(spec: dict[str, Any]) -> dict[str, Any]:
 
 def _kind_files(root: pathlib.Path) -> None:
     module = gomodules.PROGRAMS["kind"].folder
-    asked = ["list", "-C", str(module), "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kind"]
-    files = pathlib.Path(progress.quick([toolchain.go(), *asked]).strip()) / "images/base/files"
+    files = toolchain.source(module, "sigs.k8s.io/kind") / "images/base/files"
     for path in files.rglob("*"):
         if path.is_file() and "LICENSES" not in path.parts:
             target = root / path.relative_to(files)

@@ -126,3 +126,16 @@ def test_an_image_is_a_layout_that_names_itself(tmp_path: pathlib.Path) -> None:
     assert manifest["annotations"] == {"io.containerd.image.name": "local/x:1"}
     assert f"blobs/sha256/{manifest['digest'].removeprefix('sha256:')}" in names
     assert {"oci-layout", "index.json"} < set(names)
+
+
+def test_a_modules_files_are_fetched_where_only_its_program_was_cached(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`go list -m` names no folder then, and nothing was copied from there."""
+    go = tmp_path / "go"
+    asked = '"$1 $3 $4 $5 $6" = "-C mod download -json example.org/kind"'
+    told = json.dumps({"Dir": f"{tmp_path}/files"})
+    go.write_text(f"#!/bin/sh\n[ {asked} ] && echo '{told}'\n")
+    go.chmod(0o755)
+    monkeypatch.setattr(toolchain, "go", lambda: go)
+    assert toolchain.source(tmp_path / "module", "example.org/kind") == tmp_path / "files"
