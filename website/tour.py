@@ -66,8 +66,14 @@ STEPS: Final = (
     Step(
         "## A rank hangs\n\nNo process ends, no error is printed, and the logs just stop:",
         f"{_SEND} --name hangs --env HANG_RANK=2 --no-wait",
-        'kubectl patch trainingjob hangs --type merge -p \'{"spec":{"stallTimeoutSeconds":20}}\' '
-        "&& kubectl wait trainingjob/hangs --for=condition=Stalled --timeout=300s",
+    ),
+    Step(
+        "A stall is five minutes without a step, if nobody says otherwise; here 20 seconds do:",
+        'kubectl patch trainingjob hangs --type merge -p \'{"spec":{"stallTimeoutSeconds":20}}\'',
+    ),
+    Step(
+        "Until the operator says so:",
+        "kubectl wait trainingjob/hangs --for=condition=Stalled --timeout=300s",
     ),
     Step("Which rank, and at which line? One command:", "kubectl tj why hangs"),
     Step("And where all of them stand, as they reported last:", "kubectl tj stacks hangs"),

@@ -46,6 +46,52 @@ def test_a_script() -> None:
     assert files["data"] == {"train.py": "import data\n", "data.py": "X = 1\n"}
 
 
+TEXTS = (
+    "a\n b\n",
+    "a\n\n\n",
+    " a\nb",
+    "\ta\n#b: c\n",
+    "a \n b",
+    "a\r\nb",
+    "\x07\n",
+    "- a\n---\n",
+    "ü\n☃",
+)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_script_is_shown_as_it_was_written(folder: Path, text: str) -> None:
+    (folder / "train.py").write_bytes(text.encode())
+    shown = submit("train.py", "--image", "x").output
+    _, files = yaml.safe_load(shown)["items"]
+    assert files["data"] == {"train.py": (folder / "train.py").read_text()}
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_script_can_be_read_in_what_is_shown(folder: Path) -> None:
+    (folder / "train.py").write_text("import os\n\nif True:\n    print(os.environ['RANK'])\n")
+    shown = submit("train.py", "--image", "x").output
+    assert "train.py: |\n      import os\n\n      if True:\n          print(" in shown
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("submit no.yaml", "error: no.yaml: No such file or directory\n"),
+        ("submit no.py --image x", "error: no.py: No such file or directory\n"),
+        ("explain no.yaml", "error: no.yaml: No such file or directory\n"),
+        (
+            "run-local train.py --epochs 3",
+            "comes behind --, as in: train.py -- --epochs. Did you mean '--processes'?\n",
+        ),
+        ("list --epochs", "Error: No such option '--epochs'.\n"),
+    ],
+)
+def test_what_cannot_be_done_is_said_once_with_what_to_do(line: str, said: str) -> None:
+    assert CliRunner().invoke(app, line.split()).stderr.endswith(said)
+
+
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     ("args", "noted"),

@@ -63,7 +63,7 @@ def _run(redirected: str, text: str = JOB) -> subprocess.CompletedProcess[str]:
 
 def test_a_closed_input_and_a_reader_that_has_gone_leave_no_trace() -> None:
     done = _run("<&-")
-    assert (done.returncode, done.stderr) == (2, "the standard input is closed\n")
+    assert (done.returncode, done.stderr) == (2, "-: the standard input is closed\n")
     command = [sys.executable, "-m", "trainingjobs.convert", "-"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as gone:

@@ -7,10 +7,24 @@ import click
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _PLACE = "trainingjobs.where"
+SCRIPTS_OWN = "args"
+"""The parameter that takes what is the script's."""
 
 
 class Command(click.Command):
     r"""A command whose help has `{program}` for the program as it was called, and click's `\b`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the command line; an option that it does not know may be the script's own."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if all(it.name != SCRIPTS_OWN for it in self.params):
+                raise
+            name = error.option_name
+            own = f"one of the script's own comes behind --, as in: train.py -- {name}."
+            words = f"No such option {name!r}; {own}"
+            raise click.NoSuchOption(name, words, error.possibilities, ctx) from error
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the help."""

@@ -97,14 +97,27 @@ def note(text: str) -> None:
     click.echo(text, err=True)
 
 
+def cause(error: Exception) -> str:
+    """What went wrong, without the number and the file's name that the system puts around it."""
+    return getattr(error, "strerror", None) or str(error)
+
+
 def document(value: Any, form: str) -> None:
-    """A manifest as JSON or YAML."""
+    """A manifest as JSON or YAML; a script in it can be read as a script."""
     if form == "json":
         click.echo(json.dumps(value, indent=2, ensure_ascii=True))
         return
     import yaml  # noqa: PLC0415  only for those who ask for it
 
-    click.echo(yaml.safe_dump(value, sort_keys=False), nl=False)
+    class Readable(yaml.SafeDumper):
+        """Texts of several lines stand there line by line."""
+
+    def text(dumper: yaml.SafeDumper, words: str) -> yaml.ScalarNode:
+        style = "|" if "\n" in words else None
+        return dumper.represent_scalar("tag:yaml.org,2002:str", words, style=style)
+
+    Readable.add_representer(str, text)
+    click.echo(yaml.dump(value, Dumper=Readable, sort_keys=False), nl=False)
 
 
 def done(manifest: Any, word: str, form: str | None) -> None:

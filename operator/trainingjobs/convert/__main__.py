@@ -20,11 +20,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m trainingjobs.convert", description=__doc__)
     parser.add_argument("file", nargs="+", help="a manifest, or - for the standard input")
     names = parser.parse_args(arguments).file
-    try:
-        texts = [(name, _read(name)) for name in names]
-    except (OSError, UnicodeDecodeError) as error:
-        sys.stderr.write(f"{error}\n")
-        return _BAD_USE
+    texts: list[tuple[str, str]] = []
+    for name in names:
+        try:
+            texts.append((name, _read(name)))
+        except (OSError, UnicodeDecodeError) as error:
+            sys.stderr.write(f"{name}: {getattr(error, 'strerror', None) or error}\n")
+            return _BAD_USE
     done = stream.convert(texts)
     lines = (line if line.isprintable() else repr(line) for line in done.words)
     sys.stderr.write("".join(f"{line}\n" for line in lines))

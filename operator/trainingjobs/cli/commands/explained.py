@@ -48,7 +48,7 @@ def _manifest(job: str) -> Manifest:
         text = sys.stdin.read() if job == "-" else path.read_text(encoding="utf-8")
         found = [item for item in yaml.safe_load_all(text) if isinstance(item, dict)]
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise screen.Failure(f"{job}: {error}") from error
+        raise screen.Failure(f"{job}: {screen.cause(error)}") from error
     chosen = [item for item in found if item.get("kind") == labels.KIND]
     if len(chosen) != 1:
         raise screen.Failure(f"{job} has {len(chosen)} TrainingJobs: one is explained at a time")

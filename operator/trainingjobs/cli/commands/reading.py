@@ -59,7 +59,7 @@ def _files(paths: Iterable[Path]) -> Mapping[str, str]:
         except UnicodeDecodeError as error:
             raise screen.Failure(f"{path} is no text: put data on a volume") from error
         except OSError as error:
-            raise screen.Failure(str(error)) from error
+            raise screen.Failure(f"{path}: {screen.cause(error)}") from error
         if path.name.startswith(".."):
             raise screen.Failure(f"{path.name!r} is no name for a file that is sent: it has '..'")
         if path.name in found:
@@ -80,7 +80,7 @@ def manifest(file: Path, args: tuple[str, ...], chosen: dict[str, Any]) -> Manif
         text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
         found = [item for item in yaml.safe_load_all(text) if item]
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise screen.Failure(f"{file}: {error}") from error
+        raise screen.Failure(f"{file}: {screen.cause(error)}") from error
     kinds = [item.get("kind") if isinstance(item, dict) else item for item in found]
     if kinds != [labels.KIND]:
         raise screen.Failure(
