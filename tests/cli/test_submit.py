@@ -7,6 +7,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from trainingjobs.cli.app import app
+from trainingjobs.model.status import Phase
 
 JOB = """
 apiVersion: trainingjob.dev/v1
@@ -84,6 +85,10 @@ def test_a_script_can_be_read_in_what_is_shown(folder: Path) -> None:
         (
             "run-local train.py --epochs 3",
             "comes behind --, as in: train.py -- --epochs. Did you mean '--processes'?\n",
+        ),
+        (
+            "wait mnist --for Stalled",
+            f"'Stalled' is not one of {', '.join(repr(it.value.lower()) for it in Phase)}.\n",
         ),
         ("list --epochs", "Error: No such option '--epochs'.\n"),
     ],

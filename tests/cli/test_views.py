@@ -162,6 +162,30 @@ DOUBTFUL = {
 }
 
 
+SUSPENDED = {"attempt": 1, "reason": "Suspended"}
+KILLED = {
+    "attempt": 2,
+    "attempts": [
+        {
+            "attempt": 1,
+            "endTime": "2026-03-01T11:59:00Z",
+            "reason": "Deleted",
+            "failure": {"rank": 2, "pod": "mnist-worker-1", "reason": "Deleted"},
+        }
+    ],
+}
+CRASHED = {
+    "attempt": 2,
+    "attempts": [
+        {
+            "attempt": 1,
+            "reason": "Error",
+            "failure": {"rank": 0, "pod": "mnist-master", "exitCode": 0},
+        }
+    ],
+}
+
+
 @pytest.mark.parametrize(
     ("job", "words"),
     [
@@ -191,7 +215,19 @@ DOUBTFUL = {
                 "1 attempt ended before it",
             ],
         ),
-        (a_seen_job(status={"phase": "Succeeded"}), ["has succeeded"]),
+        (a_seen_job(status={"phase": "Succeeded"}), ["has succeeded: nothing is wrong."]),
+        (
+            a_seen_job(status={"phase": "Running", "ready": "3/3", **KILLED}),
+            ["in attempt 2.", "wrong. attempt 1 ended 60s ago: Deleted, rank 2 (mnist-worker-1)."],
+        ),
+        (
+            a_seen_job(status={"phase": "Succeeded", **CRASHED}),
+            ["attempt 1 ended: Error, rank 0 (mnist-master) with exit code 0."],
+        ),
+        (
+            a_seen_job(status={"phase": "Succeeded", "attempt": 2, "attempts": [SUSPENDED]}),
+            ["attempt 1 ended: Suspended."],
+        ),
     ],
     ids=lambda value: value.phase or "unseen" if hasattr(value, "phase") else "",
 )

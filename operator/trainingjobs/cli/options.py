@@ -7,6 +7,8 @@ import click
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _PLACE = "trainingjobs.where"
+PHASES = "Suspended", "Pending", "Starting", "Running", "Restarting", "Succeeded", "Failed"
+"""As the resource has them; to ask it would cost who wants help half a second."""
 SCRIPTS_OWN = "args"
 """The parameter that takes what is the script's."""
 
@@ -93,6 +95,12 @@ def _jobs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[s
     from trainingjobs.cli.completing import names  # noqa: PLC0415  only for who presses Tab
 
     return names(ctx.meta.get(_PLACE, {}), incomplete)
+
+
+def phases(flag: str, words: str) -> Callable[[Function], Function]:
+    """Phases of jobs, in large or small letters; what is none is refused, with all that are."""
+    kind = click.Choice(PHASES, case_sensitive=False)
+    return click.option(flag, "phases", type=kind, multiple=True, metavar="PHASE", help=words)
 
 
 def _bare(ctx: click.Context, param: click.Parameter, value: str) -> str:

@@ -11,7 +11,7 @@ from trainingjobs.client.job import Job
 
 @click.command("list", cls=options.Command)
 @click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Of all namespaces.")
-@click.option("--status", "phases", multiple=True, metavar="PHASE", help="In this phase alone.")
+@options.phases("--status", "In this phase alone.")
 @options.output("wide", "json", "yaml", "name")
 @options.where
 def list_(*, everywhere: bool, phases: tuple[str, ...], form: str | None) -> None:
@@ -23,8 +23,7 @@ def list_(*, everywhere: bool, phases: tuple[str, ...], form: str | None) -> Non
       {program} list --status Running --status Pending -o wide
     """
     jobs, namespace = screen.run(_jobs(everywhere=everywhere))
-    wanted = {phase.lower() for phase in phases}
-    chosen = [job for job in jobs if not wanted or job.phase.lower() in wanted]
+    chosen = [job for job in jobs if not phases or job.phase in phases]
     if form in {"json", "yaml"}:
         items = [job.manifest for job in chosen]
         screen.document({"apiVersion": "v1", "kind": "List", "items": items}, form)

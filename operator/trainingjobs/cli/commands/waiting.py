@@ -41,7 +41,7 @@ class Unknown(screen.Failure):
 @click.command("wait", cls=options.Command)
 @options.job
 @click.option("--timeout", type=Span(), metavar="TIME", help="As 90s, 10m, 1h30m; for ever.")
-@click.option("--for", "phases", multiple=True, metavar="PHASE", help="For this phase as well.")
+@options.phases("--for", "For this phase as well.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing on the way.")
 @options.output("name", "json", "yaml")
 @options.where

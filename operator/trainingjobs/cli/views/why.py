@@ -9,6 +9,7 @@ from datetime import datetime
 
 from trainingjobs.cli.views import reasons, text
 from trainingjobs.client.job import Job, Manifest
+from trainingjobs.model.times import parse_time
 
 _MAX_EVENTS = 3
 _MAX_LINES = 3
@@ -36,6 +37,7 @@ def _sentences(job: Job, events: Sequence[Manifest], now: datetime, program: str
             yield from _suspended(job, program)
         case "Succeeded":
             yield f"{job.name} has succeeded{_took(job)}: nothing is wrong"
+            yield _before(job, now)
         case "Failed":
             yield from _failed(job, program)
         case "Running":
@@ -90,6 +92,7 @@ def _running(job: Job, now: datetime) -> Iterator[str]:
         ready, doubt = job.status.get("ready"), reasons.doubt(job)
         yield f"{job.name} runs: {ready} instances{_step(job)}, in attempt {job.attempt}"
         yield from [doubt, *said] if doubt or said else ["nothing is known to be wrong"]
+        yield _before(job, now)
     yield reasons.of_run(job)
 
 
@@ -104,6 +107,20 @@ def _failed(job: Job, program: str) -> Iterator[str]:
         count = f"{len(earlier)} attempt" + ("s" if len(earlier) > 1 else "")
         yield f"{count} ended before it: `{program} describe {job.name}` tells how"
     yield reasons.of_wait_or_end(job)
+
+
+def _before(job: Job, now: datetime) -> str:
+    """How the attempt before this one ended, for who saw that something had happened."""
+    over = [it for it in job.status.get("attempts") or [] if it["attempt"] < job.attempt]
+    if not over:
+        return ""
+    last = over[-1]
+    failure, ended = last.get("failure") or {}, parse_time(last.get("endTime"))
+    who = f", rank {failure['rank']} ({failure.get('pod')})" if failure else ""
+    code = failure.get("exitCode")
+    with_code = "" if code is None else f" with exit code {code}"
+    ago = f" {text.since(ended, now)} ago" if ended else ""
+    return f"attempt {last['attempt']} ended{ago}: {last.get('reason')}{who}{with_code}"
 
 
 def _lines(failure: Manifest, known: str) -> str:
