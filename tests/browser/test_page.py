@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -155,6 +156,8 @@ async def test_the_list_lives(tab: Tab) -> None:
     await tab.sees("! Stalled")
     row = tab.page.get_by_role("row", name="lab/mnist")
     await playwright.expect(row).to_contain_text("41%")
+    age = re.compile(r"\b\d+[smhd]")
+    await playwright.expect(row.locator("td").nth(5)).to_have_text(age)
     await axe(tab)
     await image(tab, "dashboard-jobs", 480)
     tab.world.job("mnist", phase="Succeeded", ready="8/8", progress="100%")
@@ -167,8 +170,13 @@ async def test_a_job_that_runs(tab: Tab) -> None:
     await tab.open("/job/lab/mnist")
     await tab.sees("loss: 0.41")
     await tab.sees("8 stepping")
-    points = await tab.page.locator("figure polyline").first.get_attribute("points")
-    assert points.count(",") > 80
+    for name in ("Step", "Steps/s", "loss"):
+        curve = tab.page.locator("figure", has_text=re.compile(rf"^{name}: ")).locator("polyline")
+        points = await curve.first.get_attribute("points")
+        assert points.count(",") > 80, name
+    first = tab.page.locator("table.ranks tbody tr").first
+    for cell in ("0", "stepping", "4100", "5.1", "train.py:31"):
+        await playwright.expect(first).to_contain_text(cell)
     await axe(tab)
     await image(tab, "dashboard-job", 1_120)
     tab.world.says("mnist", 5, 8, stage="ended", steps=4_101, number=9_999)
@@ -183,6 +191,13 @@ async def test_a_job_that_stalls(tab: Tab) -> None:
     await playwright.expect(first).to_contain_text("in trouble")
     await playwright.expect(first).to_contain_text("bert-worker-2")
     await playwright.expect(tab.page.locator(".state")).to_contain_text(words)
+    finding = tab.page.locator("article.finding")
+    await playwright.expect(finding).to_contain_text(
+        "stands at train.py:17 in load; ranks 0-2, 4-7"
+    )
+    await playwright.expect(finding).to_contain_text("see what holds it there")
+    await playwright.expect(first.locator("td", has_text="all_reduce")).to_have_count(0)
+    await playwright.expect(first.locator("code")).to_have_text("train.py:17")
     await axe(tab)
     await image(tab, "dashboard-stalled", 1_250)
 
@@ -409,6 +424,24 @@ async def test_a_command_is_copied(tab: Tab) -> None:
     await tab.sees("copied")
     told = await tab.page.evaluate("() => navigator.clipboard.readText()")
     assert told == "kubectl tj describe mnist -n lab"
+
+
+async def test_each_view_has_its_command(tab: Tab) -> None:
+    stories.failed(tab.world)
+    await tab.open("/job/lab/llama")
+    await tab.sees("Conditions, as the resource has them")
+    said = await tab.page.locator(".command code").all_inner_texts()
+    assert [it.replace(" -n lab", "") for it in said] == [
+        "kubectl tj describe llama",
+        "kubectl tj why llama",
+        "kubectl tj top llama",
+        "kubectl tj stacks llama",
+        "kubectl tj logs -f llama",
+        "kubectl tj describe llama",
+        "kubectl describe trainingjob llama",
+        "kubectl events --for trainingjob/llama",
+        "kubectl get trainingjob llama -o yaml",
+    ]
 
 
 async def test_it_comes_back_when_the_operator_does(tab: Tab) -> None:

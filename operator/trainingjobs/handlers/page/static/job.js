@@ -80,8 +80,11 @@ export class JobView {
     putIfNew(this.facts, facts, () => facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
     putIfNew(this.wrong, [job.found, job.status.findings, job.status.failure], () => this.#wrongs(job));
     putIfNew(this.before, [job.status.attempts, job.status.attempt, job.phase, Math.floor(Date.now() / 10_000)], () =>
-      [h("h2", { id: "before" }, "Attempts"), ...attempts(job)]);
-    putIfNew(this.conditions, job.status.conditions, () => [h("h2", { id: "conditions" }, "Conditions"), conditions(job.status.conditions ?? [])]);
+      [h("h2", { id: "before" }, "Attempts"), ...attempts(job),
+        this.#command("what the attempts came to", "kubectl", "tj", "describe", this.name, "-n", this.namespace)]);
+    putIfNew(this.conditions, job.status.conditions, () =>
+      [h("h2", { id: "conditions" }, "Conditions"), conditions(job.status.conditions ?? []),
+        this.#command("the conditions", "kubectl", "describe", "trainingjob", this.name, "-n", this.namespace)]);
   }
 
   #wrongs(job) {
