@@ -238,6 +238,25 @@ def test_why(job: Any, words: list[str]) -> None:
         assert part in said
 
 
+@pytest.mark.parametrize(
+    ("began", "spec", "told", "heard"),
+    [
+        ("2026-03-01T11:53:00Z", {}, {}, False),
+        ("2026-03-01T11:59:30Z", {}, {}, True),
+        ("2026-03-01T11:53:00Z", {"rollCall": "Disabled"}, {}, True),
+        ("2026-03-01T11:53:00Z", {}, {"Registered": ("False", "Joining", "1 of 3")}, True),
+    ],
+    ids=["silent", "has just begun", "off", "heard"],
+)
+def test_of_whom_nothing_is_heard_not_all_is_well(
+    began: str, spec: dict[str, Any], told: dict[str, Any], *, heard: bool
+) -> None:
+    """As where a node's packet filter lets pods reach nobody."""
+    status = {"phase": "Running", "runningTime": began, "conditions": conditions(**told)}
+    said = why.paragraph(a_seen_job(status=status, **spec), [], NOW, PROGRAM)
+    assert ("no rank has reported in the 7m since they run" in said) is not heard
+
+
 def test_a_stall_is_told_once() -> None:
     assert why.paragraph(a_seen_job(status=STALLED), [], NOW, PROGRAM).count("train.py:7") == 1
 

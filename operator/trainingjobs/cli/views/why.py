@@ -14,6 +14,7 @@ from trainingjobs.model.times import parse_time
 _MAX_EVENTS = 3
 _MAX_LINES = 3
 _UNSEEN_SECONDS = 10
+_UNHEARD_SECONDS = 60
 _QUEUE = "kueue.x-k8s.io/queue-name"
 
 
@@ -92,6 +93,7 @@ def _running(job: Job, now: datetime) -> Iterator[str]:
         ready, doubt = job.status.get("ready"), reasons.doubt(job)
         yield f"{job.name} runs: {ready} instances{_step(job)}, in attempt {job.attempt}"
         yield from [doubt, *said] if doubt or said else ["nothing is known to be wrong"]
+        yield _unheard(job, now)
         yield _before(job, now)
     yield reasons.of_run(job)
 
@@ -107,6 +109,18 @@ def _failed(job: Job, program: str) -> Iterator[str]:
         count = f"{len(earlier)} attempt" + ("s" if len(earlier) > 1 else "")
         yield f"{count} ended before it: `{program} describe {job.name}` tells how"
     yield reasons.of_wait_or_end(job)
+
+
+def _unheard(job: Job, now: datetime) -> str:
+    """Said of a group of which nobody has told anything: what its ranks do is not known."""
+    began = job.time("runningTime")
+    off = job.spec.get("rollCall") == "Disabled" or job.condition("Registered")
+    if off or began is None or (now - began).total_seconds() < _UNHEARD_SECONDS:
+        return ""
+    return (
+        f"but no rank has reported in the {text.since(began, now)} since they run, so what they do "
+        "is not known: docs/troubleshooting.md, 'The reports do not arrive'"
+    )
 
 
 def _before(job: Job, now: datetime) -> str:
