@@ -63,14 +63,15 @@ def wait_(
       {program} wait mnist --timeout 2h
       {program} wait mnist --for Running --timeout 5m
     """
-    wanted = {phase.lower() for phase in phases}
-    job = screen.run(_reached(name, timeout, wanted, quiet=quiet), wrong=Unknown)
+    job = screen.run(_reached(name, timeout, phases, quiet=quiet), wrong=Unknown)
     if form:
         screen.done(job.manifest, "", form)
-    sys.exit(0 if job.succeeded or job.phase.lower() in wanted else 1)
+    sys.exit(0 if job.succeeded or job.phase in phases else 1)
 
 
-async def _reached(name: str, seconds: float | None, wanted: set[str], *, quiet: bool) -> Job:
+async def _reached(
+    name: str, seconds: float | None, phases: tuple[str, ...], *, quiet: bool
+) -> Job:
     try:
         async with screen.connect() as client, asyncio.timeout(seconds):
             said = ""
@@ -80,7 +81,7 @@ async def _reached(name: str, seconds: float | None, wanted: set[str], *, quiet:
                     if words != said and not quiet:
                         screen.note(f"{screen.safe(name)}: {words or 'not seen by an operator'}")
                     said = words
-                    if job.finished or job.phase.lower() in wanted:
+                    if job.finished or job.phase in phases:
                         return job
             raise AssertionError("a watch ends with the job")
     except TimeoutError:
