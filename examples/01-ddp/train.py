@@ -53,8 +53,8 @@ def train(model: DistributedDataParallel, data: TensorDataset) -> tuple[list[flo
         dist.all_reduce(total)  # a rank's own loss speaks of its own share alone
         losses.append(round(total.item() / len(loader) / dist.get_world_size(), 6))
         seen.append(samples)
-        if dist.get_rank() == 0:
-            print(f"epoch {epoch + 1} of {EPOCHS}: loss {losses[-1]}", flush=True)
+        if dist.get_rank() == 0:  # the line end in the same write: ranks may share an output
+            sys.stdout.write(f"epoch {epoch + 1} of {EPOCHS}: loss {losses[-1]}\n")
     return losses, seen
 
 

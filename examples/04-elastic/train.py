@@ -7,6 +7,7 @@ the epoch that was under way. The model and the data are those of lesson 01.
 
 import os
 import runpy
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,7 @@ def main() -> None:
     model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     first = resume(model, optimizer)
-    print(f"rank {rank} of {size} begins at epoch {first}", flush=True)
+    sys.stdout.write(f"rank {rank} of {size} begins at epoch {first}\n")
     wrapped = DistributedDataParallel(model)
     data, test = LESSON["digits"]()
     sampler = DistributedSampler(data)
@@ -65,11 +66,11 @@ def main() -> None:
         if rank == 0:
             state = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
             save({**state, "epoch": epoch + 1})
-            print(f"epoch {epoch} done by {size} ranks", flush=True)
+            sys.stdout.write(f"epoch {epoch} done by {size} ranks\n")
         dist.barrier()
         time.sleep(PAUSE)
     right = (model(test.tensors[0]).argmax(1) == test.tensors[1]).float().mean()
-    print(f"rank {rank} of {size} ends with accuracy {right.item():.3f}", flush=True)
+    sys.stdout.write(f"rank {rank} of {size} ends with accuracy {right.item():.3f}\n")
     dist.destroy_process_group()
 
 

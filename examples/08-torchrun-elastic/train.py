@@ -82,7 +82,7 @@ def train(training: Training, data: TensorDataset) -> None:
         dist.all_reduce(total)
         training.losses.append(total.item() / dist.get_world_size())
         if dist.get_rank() == 0:
-            print(f"step {number} done after {RESTARTS} restarts", flush=True)
+            sys.stdout.write(f"step {number} done after {RESTARTS} restarts\n")
             if (number + 1) % EVERY == 0:
                 training.save()
         time.sleep(PAUSE)
@@ -95,7 +95,7 @@ def main() -> None:
     training = Training()
     training.resume()
     first = len(training.losses)
-    print(f"rank {dist.get_rank()} begins at step {first} after {RESTARTS} restarts", flush=True)
+    sys.stdout.write(f"rank {dist.get_rank()} begins at step {first} after {RESTARTS} restarts\n")
     train(training, data)
     x, y = test.tensors
     each = len(training.losses) // EPOCHS

@@ -135,7 +135,7 @@ def main() -> None:
         centres = [centre(own) or old for own, old in zip(clusters, centres, strict=True)]
         moves.append(moved_of_all)
         if RANK == 0:
-            print(f"round {number + 1} of {ROUNDS}: {moved_of_all} digits moved", flush=True)
+            sys.stdout.write(f"round {number + 1} of {ROUNDS}: {moved_of_all} digits moved\n")
     report = {
         "rank": RANK,
         "world_size": SIZE,

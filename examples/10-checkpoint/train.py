@@ -61,7 +61,7 @@ class Training:
     def save(self) -> None:
         """Keep what is reached: on rank 0, while the others go on to the next exchange."""
         if dist.get_rank() == 0:
-            print(f"saving after {len(self.losses)} steps", flush=True)
+            sys.stdout.write(f"saving after {len(self.losses)} steps\n")
             file = io.BytesIO()
             torch.save(
                 {
@@ -142,10 +142,10 @@ def main() -> None:
     there = sorted(path.name for path in FOLDER.glob("*"))
     dist.barrier()  # nobody writes before all have looked
     tell(begins=len(training.losses), there=there)
-    print(f"rank {dist.get_rank()} begins after {len(training.losses)} steps", flush=True)
+    sys.stdout.write(f"rank {dist.get_rank()} begins after {len(training.losses)} steps\n")
     if not train(training, data, flag):
         tell(stops=len(training.losses), told=flag.up)
-        print(f"rank {dist.get_rank()} stops after {len(training.losses)} steps", flush=True)
+        sys.stdout.write(f"rank {dist.get_rank()} stops after {len(training.losses)} steps\n")
         dist.destroy_process_group()
         sys.exit(STOPPED)
     x, y = test.tensors

@@ -87,7 +87,7 @@ def train(
             samples += sum(1 << int(number) for number in np.concatenate(own))
         losses.append(round(total / STEPS, 6))
         seen.append(samples)
-        print(f"epoch {epoch + 1} of {EPOCHS}: loss {losses[-1]}", flush=True)
+        sys.stdout.write(f"epoch {epoch + 1} of {EPOCHS}: loss {losses[-1]}\n")
     return losses, seen
 
 

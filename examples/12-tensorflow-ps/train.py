@@ -90,7 +90,7 @@ def train(
         coordinator.join()
         losses.append(round(float(np.mean(coordinator.fetch(taken))), 6))
         used.append(sorted({*model.used.numpy().tolist()}))
-        print(f"epoch {epoch + 1} of {EPOCHS}: loss {losses[-1]}", flush=True)
+        sys.stdout.write(f"epoch {epoch + 1} of {EPOCHS}: loss {losses[-1]}\n")
     return losses, used
 
 
@@ -115,7 +115,7 @@ def coordinate(resolver: tf.distribute.cluster_resolver.ClusterResolver) -> None
 def serve(resolver: tf.distribute.cluster_resolver.ClusterResolver) -> None:
     """Be a worker or a parameter server, until the job ends with its chief."""
     kind, index = resolver.task_type, resolver.task_id
-    print(f"{kind} {index} serves", flush=True)
+    sys.stdout.write(f"{kind} {index} serves\n")
     server = tf.distribute.Server(
         resolver.cluster_spec(), job_name=kind, task_index=index, protocol="grpc"
     )

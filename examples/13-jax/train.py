@@ -95,7 +95,7 @@ def train(mesh: Mesh, data: Data) -> tuple[Parameters, list[float], list[int]]:
         losses.append(round(total / STEPS, 6))
         seen.append(samples)
         if rank == 0:
-            print(f"epoch {epoch + 1} of {EPOCHS}: loss {losses[-1]}", flush=True)
+            sys.stdout.write(f"epoch {epoch + 1} of {EPOCHS}: loss {losses[-1]}\n")
     return state[0], losses, seen
 
 
