@@ -1,9 +1,9 @@
 """The command line with real pods: a script is sent, restarts, and every line is told once."""
 
+import re
 import signal
 import subprocess
 import time
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -17,19 +17,25 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 LINES = 180
 SCRIPT = f"""
-import os, sys, time
+import os, pathlib, sys, time
 import shared
 attempt, rank = os.environ["TRAININGJOB_ATTEMPT"], os.environ["RANK"]
-if attempt == "1":
-    time.sleep(5)  # until somebody follows
 for number in range({LINES}):
     print("attempt", attempt, "rank", rank, "line", number, flush=True)
     if number % 30 == 0:
         time.sleep(shared.PAUSE)
-    if (attempt, rank, number) == ("1", "1", 100):
+while attempt == "1":
+    time.sleep(0.1)
+    if pathlib.Path("/tmp/fall").exists():
         sys.exit("no such shard")
 """
 SENT = ("--image", IMAGE, "--user", "1000", "--memory", "64Mi")
+FALL = "open('/tmp/fall', 'w').close()"
+
+
+def whole(attempt: int, rank: int) -> list[str]:
+    """The lines of a rank in an attempt, as they are shown."""
+    return [f"[{rank}] attempt {attempt} rank {rank} line {number}" for number in range(LINES)]
 
 
 def test_a_script_is_followed_over_a_restart_and_lost_connections(
@@ -47,26 +53,34 @@ def test_a_script_is_followed_over_a_restart_and_lost_connections(
         check=True,
     )
     assert made.stdout == "trainingjob.trainingjob.dev/talk created\n"
-    with cut_every(1.5, lab.cluster.kubeconfig, tmp_path) as (kubeconfig, way):
-        done = subprocess.run(
+    told = list[str]()
+    with (
+        cut_every(1.5, lab.cluster.kubeconfig, tmp_path) as (kubeconfig, way),
+        (tmp_path / "stderr").open("w+") as words,
+        subprocess.Popen(
             tj(kubeconfig, lab, "logs", "-f", "talk"),
             env=environment(),
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=words,
             text=True,
-            check=False,
-        )
-    assert done.returncode == 0, done.stderr
+        ) as following,
+    ):
+        assert following.stdout is not None
+        for line in following.stdout:
+            told += [line.rstrip("\n")] if " line " in line else []
+            if len(told) == 3 * LINES:  # all that the first attempt says: now it falls
+                lab.kubectl("exec", "talk-worker-0", "--", "python3", "-c", FALL)
+        assert following.wait() == 0
+        words.seek(0)
+        said = words.read()
     assert way.cuts
-    told = Counter(line for line in done.stdout.splitlines() if "line" in line)
-    assert set(told.values()) == {1}
     for rank in range(3):
-        whole = [f"[{rank}] attempt 2 rank {rank} line {number}" for number in range(LINES)]
-        assert [line for line in told if line in set(whole)] == whole
-    fallen = [line for line in told if line.startswith("[1] attempt 1")]
-    # a pod that falls is deleted a moment later: a connection that is cut then has no second try
-    assert fallen == [f"[1] attempt 1 rank 1 line {number}" for number in range(len(fallen))]
-    assert ("--- attempt 2 ---" in done.stderr) == any("attempt 1" in line for line in told)
-    assert "--- talk is Succeeded" in done.stderr
+        for attempt in (1, 2):
+            shown = whole(attempt, rank)
+            assert [line for line in told if line in shown] == shown
+    assert len(told) == 6 * LINES, "nothing twice"
+    assert "--- attempt 2 ---" in said
+    assert "--- talk is Succeeded" in said
 
 
 HANGS = """
@@ -112,6 +126,13 @@ def test_where_every_rank_stands(lab: Namespace, tmp_path: Path) -> None:
     assert alone.startswith("rank 1 (")
     assert say("stacks", "hangs", "--rank", "1").splitlines() == [alone]
     assert f"train.py:{guilty}" in say("top", "hangs")
+    lab.patch("hangs", stallTimeoutSeconds=10)
+    lab.kubectl("wait", "trainingjob/hangs", "--for=condition=Stalled", "--timeout=120s")
+    why = say("why", "hangs")
+    assert why.startswith("hangs has stalled")
+    assert re.search(
+        rf"rank 1 \(hangs-worker-0 on \S+\) stands at \S*train\.py:{guilty} in load", why
+    )
     say("cancel", "hangs")
 
 
@@ -137,4 +158,28 @@ def test_who_leaves_cancels_nothing(lab: Namespace, tmp_path: Path) -> None:
         tj(lab.cluster.kubeconfig, lab, "cancel", "long"), env=environment(), check=False
     )
     assert ended.returncode == 0
+    assert lab.objects("trainingjobs") == {}
+
+
+@pytest.mark.parametrize(
+    ("image", "code", "words"),
+    [
+        (IMAGE, 0, f"ok  try       2 pods ran {IMAGE} (no node had to pull it), and all workers"),
+        ("localhost/none:1", 1, "BAD try       not over after 20 s: doctor-"),
+    ],
+)
+def test_the_doctor_tries(lab: Namespace, image: str, code: int, words: str) -> None:
+    own = "--try", "--user", "1000", "--pods", "2", "--image", image, "--timeout"
+    limit = "5m" if code == 0 else "20s"
+    done = subprocess.run(
+        tj(lab.cluster.kubeconfig, lab, "doctor", *own, limit),
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    (told,) = [line for line in done.stdout.splitlines() if " try " in line]
+    assert told.startswith(words), done.stderr
+    assert done.returncode == code
+    assert code == 0 or image in told
     assert lab.objects("trainingjobs") == {}

@@ -21,11 +21,7 @@ def script(file: Path, args: tuple[str, ...], chosen: dict[str, Any]) -> Script:
     Raises:
         click.ClickException: when it cannot be sent.
     """
-    image = chosen.pop("image") or os.environ.get(scripts.IMAGE)
-    if not image:
-        raise click.UsageError(
-            f"which image has the script's libraries? --image, or ${scripts.IMAGE}"
-        )
+    own_image = image(chosen.pop("image"))
     files = _files([file, *chosen.pop("include")])
     if (wrong := scripts.problem(files)) is not None:
         raise screen.Failure(wrong)
@@ -33,12 +29,26 @@ def script(file: Path, args: tuple[str, ...], chosen: dict[str, Any]) -> Script:
     own = {key: value for key, value in chosen.items() if key not in {"name", "instances"}}
     return Script(
         files=files,
-        image=image,
+        image=own_image,
         instances=chosen["instances"] or 1,
         args=args,
         processes=int(processes) if str(processes).isdecimal() else processes,
         **own,
     )
+
+
+def image(told: str | None) -> str:
+    """The image of a script's pods, told or usual.
+
+    Raises:
+        click.UsageError: when there is none.
+    """
+    found = told or os.environ.get(scripts.IMAGE)
+    if not found:
+        raise click.UsageError(
+            f"which image has the script's libraries? --image, or ${scripts.IMAGE}"
+        )
+    return found
 
 
 def unused(script: Script) -> str | None:

@@ -3,12 +3,17 @@
 import asyncio
 import re
 import sys
+from collections.abc import Collection
 from contextlib import aclosing
+from typing import TYPE_CHECKING
 
 import click
 
 from trainingjobs.cli import options, screen
 from trainingjobs.client.job import Job
+
+if TYPE_CHECKING:
+    from trainingjobs.client.aio import AsyncTrainingJobClient
 
 TOO_LATE = 124
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
@@ -74,16 +79,27 @@ async def _reached(
 ) -> Job:
     try:
         async with screen.connect() as client, asyncio.timeout(seconds):
-            said = ""
-            async with aclosing(client.watch_job(name)) as states:
-                async for job in states:
-                    words = screen.safe(" ".join(filter(None, [job.phase, job.message])))
-                    if words != said and not quiet:
-                        screen.note(f"{screen.safe(name)}: {words or 'not seen by an operator'}")
-                    said = words
-                    if job.finished or job.phase in phases:
-                        return job
-            raise AssertionError("a watch ends with the job")
+            return await reached(client, name, phases, quiet=quiet)
     except TimeoutError:
         screen.note(f"error: {screen.safe(name)} is not over after {seconds:g} s")
         sys.exit(TOO_LATE)
+
+
+async def reached(
+    client: "AsyncTrainingJobClient",
+    name: str,
+    phases: Collection[str] = (),
+    *,
+    quiet: bool = False,
+) -> Job:
+    """The job, once it is over or in one of these phases; each change on the way is told."""
+    said = ""
+    async with aclosing(client.watch_job(name)) as states:
+        async for job in states:
+            words = screen.safe(" ".join(filter(None, [job.phase, job.message])))
+            if words != said and not quiet:
+                screen.note(f"{screen.safe(name)}: {words or 'not seen by an operator'}")
+            said = words
+            if job.finished or job.phase in phases:
+                return job
+    raise AssertionError("a watch ends with the job")

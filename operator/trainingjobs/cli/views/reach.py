@@ -15,6 +15,7 @@ from trainingjobs.model.times import parse_time
 _DNS_PODS = "kubectl -n kube-system get pods -l k8s-app=kube-dns"
 _OF_LATE = timedelta(days=1)
 _ALL_THERE = "Registered"
+_TRY = "doctor --try runs a job that shows it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +70,7 @@ def _names(found: Reach, now: datetime) -> Check:
         why = found.unseen.get("dns") or "you may not list EndpointSlices of kube-system"
         return Check("dns", "unknown", f"kube-dns could not be looked at: {why}")
     words = "kube-dns has no endpoints in kube-system: DNS comes from elsewhere here, or not at all"
-    return Check("dns", "unknown", words, "a job of two pods shows it")
+    return Check("dns", "unknown", words, _TRY)
 
 
 def _met(job: Job) -> datetime | None:
@@ -89,7 +90,7 @@ def _image(found: Reach) -> Check:
         words = f"{found.image} is on {len(having)} of {len(found.nodes)} nodes already"
         return Check("image", "ok", words)
     words = f"no node tells that it has {found.image}: only a pod shows whether it can be pulled"
-    return Check("image", "unknown", words)
+    return Check("image", "unknown", words, _TRY)
 
 
 def _images(node: Manifest) -> set[str]:
