@@ -58,6 +58,11 @@ layers: install ## Check that the layers hold (import-linter)
 unit: install ## Run the tests that need nothing: seconds
 	@$(PYTEST) -m "not integration and not e2e and not example and not upgrade and not browser and not monitoring" --cov --cov-report=term:skip-covered
 
+browser-test: install ## See the operator's page in a headless Chromium: a minute (CHROMIUM=, SCREENSHOTS=1)
+	@[ -n "$${CHROMIUM:-}" ] || $(PYTHON) -m localcluster.packages chromium
+	@$(UV) sync --frozen --quiet --group browser
+	@$(PYTEST) -m browser
+
 integration: install ## Run the tests against a real API server, built if missing (KUBERNETES=1.36)
 	@$(if $(KUBERNETES),export KUBEBUILDER_ASSETS; KUBEBUILDER_ASSETS=$$($(PYTHON) -m localcluster assets $(KUBERNETES)); \
 		$$KUBEBUILDER_ASSETS/kube-apiserver --version;) $(PYTEST) -m integration
@@ -73,11 +78,6 @@ examples: deploy ## Run every example, check its numbers, print a table (EXAMPLE
 
 tour: deploy ## Play docs/tour.md on the local cluster and write down what is said: three minutes
 	@KUBECONFIG=$$($(PYTHON) -m localcluster kubeconfig) PYTHONPATH=operator:. $(PYTHON) -m website.tour
-
-browser-test: install ## See the operator's page in a headless Chromium: a minute (CHROMIUM=, SCREENSHOTS=1)
-	@command -v "$${CHROMIUM:-chromium}" >/dev/null || { echo "chromium is needed: sudo apt-get install chromium" >&2; exit 1; }
-	@$(UV) sync --frozen --quiet --group browser
-	@$(PYTEST) -m browser
 
 monitoring-test: deploy ## See the Grafana dashboard's queries over real data: a minute (needs prometheus)
 	@command -v prometheus >/dev/null || { echo "prometheus is needed: sudo apt-get install prometheus" >&2; exit 1; }
@@ -99,7 +99,7 @@ bench-page: install ## Write what `make bench` has measured into docs/performanc
 upgrade-test: deploy ## Upgrade, roll back and uninstall under running jobs: 10 minutes (UPGRADE_FROM=COMMIT)
 	@KUBECONFIG=$$($(PYTHON) -m localcluster kubeconfig) $(PYTEST) -m upgrade -s
 
-test: lint types layers docs unit integration e2e ## Run all checks and tests, as CI does
+test: lint types layers docs unit browser-test integration e2e ## Run all checks and tests, as CI does
 
 # the chart with all that it may have, and the operator's pod as it is when it leads
 # checkov in an environment of its own: its hundred libraries would hold ours back

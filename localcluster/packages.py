@@ -7,7 +7,8 @@ are on many machines already. What is missing is installed only after saying so.
 import os
 import pathlib
 import shutil
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from localcluster import errors, progress
@@ -31,11 +32,19 @@ SYSTEM_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/b
 
 def ensure() -> None:
     """See that every program of the distribution is there, or say what to do."""
-    lacking = missing()
+    _install(missing(), advice)
+
+
+def ensure_programs(names: Sequence[str]) -> None:
+    """The same for programs that have a package of their own name."""
+    _install([name for name in names if shutil.which(name) is None], _advice_of_name)
+
+
+def _install(lacking: list[str], told: Callable[[list[str]], str]) -> None:
     if not lacking:
         return
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
-        raise errors.ClusterError(advice(lacking))
+        raise errors.ClusterError(told(lacking))
     progress.say(f"installing Debian packages: {' '.join(lacking)}")
     env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     progress.run(["apt-get", LOCK_WAIT, "update", "-q"], "apt-get update", env)
@@ -62,10 +71,17 @@ def plugins() -> pathlib.Path | None:
 
 def advice(lacking: list[str]) -> str:
     """What to do on a machine where this program cannot install packages."""
-    names = " ".join(lacking)
     return (
-        f"missing on this machine: {names}\n"
-        f"On Debian or Ubuntu: sudo apt-get install {names}\n"
+        f"{_advice_of_name(lacking)}\n"
         "On another system install runc, nftables, iproute2 and the CNI plugins (ptp and "
         f"host-local, in one of {', '.join(PLUGIN_FOLDERS)}) with its package manager."
     )
+
+
+def _advice_of_name(lacking: list[str]) -> str:
+    names = " ".join(lacking)
+    return f"missing on this machine: {names}\nOn Debian or Ubuntu: sudo apt-get install {names}"
+
+
+if __name__ == "__main__":
+    sys.exit(progress.told(lambda: ensure_programs(sys.argv[1:])))

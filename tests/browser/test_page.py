@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import shutil
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -17,7 +18,7 @@ from browser.worlds import World, a_world
 pytestmark = pytest.mark.browser
 playwright = pytest.importorskip("playwright.async_api", reason="make browser-test installs it")
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or "chromium"
 VIEW = {"width": 1000, "height": 760}
 MOST_BYTES = 180_000
 

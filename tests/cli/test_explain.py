@@ -47,6 +47,14 @@ def test_what_differs_stands_apart() -> None:
     assert [row[:4] for row in rows] == [["pod", "0", "master", "0"], ["pod", "1", "worker", "1"]]
 
 
+def test_what_one_pod_has_is_said_to_be_its_own() -> None:
+    job = parse(a_body(3))
+    assert isinstance(job, TrainingJob)
+    found = dict(explanation.sections(job, SITE, [1]))
+    assert "RANK=1" in found["Environment of pod 1"]
+    assert not found["Environment of each"]
+
+
 def test_of_many_ranks_the_first_are_shown() -> None:
     job = parse(a_body(1000))
     assert isinstance(job, TrainingJob)

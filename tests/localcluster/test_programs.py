@@ -104,6 +104,15 @@ def test_new_enough(line: str, good: bool) -> None:
     assert toolchain.new_enough(line) is good
 
 
+def test_a_program_that_is_missing_is_named_to_who_may_not_install_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    packages.ensure_programs(["sh"])
+    with pytest.raises(errors.ClusterError, match="sudo apt-get install no-such-program$"):
+        packages.ensure_programs(["sh", "no-such-program"])
+
+
 def test_missing_packages_are_named_with_what_to_do() -> None:
     told = packages.advice(["runc", "nftables"])
     assert "apt-get install runc nftables" in told

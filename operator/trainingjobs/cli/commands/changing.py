@@ -17,7 +17,13 @@ from trainingjobs.model.limits import MAX_INSTANCES
 @options.output("name")
 @options.where
 def cancel_(jobs: tuple[str, ...], form: str | None) -> None:
-    """Delete jobs: their pods are told to stop, and go."""
+    r"""Delete jobs: their pods are told to stop, and go.
+
+    \b
+    Examples:
+      {program} cancel mnist
+      {program} cancel mnist cifar -n lab
+    """
 
     async def cancelled() -> None:
         wanted = [asked.job(name) for name in jobs]  # all before the first one goes
@@ -34,7 +40,12 @@ def cancel_(jobs: tuple[str, ...], form: str | None) -> None:
 @options.output("name", "json", "yaml")
 @options.where
 def suspend_(name: str, form: str | None) -> None:
-    """Stop all pods of a job, and keep the job; `resume` lets it go on in a new attempt."""
+    r"""Stop all pods of a job, and keep the job; `resume` lets it go on in a new attempt.
+
+    \b
+    Examples:
+      {program} suspend mnist
+    """
     _change(name, {"suspend": True}, "suspended", form)
 
 
@@ -43,7 +54,12 @@ def suspend_(name: str, form: str | None) -> None:
 @options.output("name", "json", "yaml")
 @options.where
 def resume_(name: str, form: str | None) -> None:
-    """Let a suspended job go on."""
+    r"""Let a suspended job go on.
+
+    \b
+    Examples:
+      {program} resume mnist
+    """
     _change(name, {"suspend": False}, "resumed", form)
 
 
@@ -53,7 +69,12 @@ def resume_(name: str, form: str | None) -> None:
 @options.output("name", "json", "yaml")
 @options.where
 def scale_(name: str, instances: int, form: str | None) -> None:
-    """Give a job another number of pods: an elastic one while it runs, others while suspended."""
+    r"""Give a job another number of pods: an elastic one while it runs, others while suspended.
+
+    \b
+    Examples:
+      {program} scale mnist 4
+    """
     _change(name, {"PARALLEL_INSTANCES": instances}, f"scaled to {instances}", form)
 
 
@@ -64,9 +85,14 @@ def scale_(name: str, instances: int, form: str | None) -> None:
 @options.output("name", "json", "yaml")
 @options.where
 def retry_(name: str, new_name: str | None, *, wait: bool, form: str | None) -> None:
-    """Run a job that is over once more, as a new one: the old one keeps what is known of it.
+    r"""Run a job that is over once more, as a new one: the old one keeps what is known of it.
 
     With -o nothing is followed.
+
+    \b
+    Examples:
+      {program} retry mnist
+      {program} retry mnist --name again --no-wait
     """
 
     async def retried() -> int:

@@ -24,7 +24,13 @@ _WIDTH = 100
 @options.output("json", "yaml")
 @options.where
 def describe_(name: str, form: str | None) -> None:
-    """Show a job: root cause, ranks, attempts, findings, and what to do next."""
+    r"""Show a job: root cause, ranks, attempts, findings, and what to do next.
+
+    \b
+    Examples:
+      {program} describe mnist
+      {program} describe mnist -o yaml
+    """
     job, pods, events = screen.run(_seen(name))
     if form:
         screen.document(job.manifest, form)
@@ -38,7 +44,13 @@ def describe_(name: str, form: str | None) -> None:
 @options.output("json", "yaml")
 @options.where
 def why_(name: str, form: str | None) -> None:
-    """Say in one paragraph why a job waits, stalls or has failed."""
+    r"""Say in one paragraph why a job waits, stalls or has failed.
+
+    \b
+    Examples:
+      {program} why mnist
+      {program} why mnist -o json
+    """
     job, _, events = screen.run(_seen(name))
     said = why.paragraph(job, events, datetime.now(UTC), options.program())
     if form:

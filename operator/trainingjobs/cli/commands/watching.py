@@ -31,11 +31,16 @@ _FRESH = 30.0
 @options.account
 @options.where
 def top_(name: str, account: str) -> None:
-    """Watch a job: progress, rate, ranks and findings, until it is over.
+    r"""Watch a job: progress, rate, ranks and findings, until it is over.
 
     Every rank's stage, step, rate and line come from the operator itself, through a port-forward;
     who may not do that sees those that the resource names. Where the output is no terminal, the
     job as it is now is shown once.
+
+    \b
+    Examples:
+      {program} top mnist
+      {program} top mnist --account viewer
     """
     screen.run(_watched(name, account), f"left: {name} goes on")
 

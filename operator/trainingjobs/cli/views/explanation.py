@@ -26,11 +26,15 @@ def sections(job: TrainingJob, site: Site, ranks: Sequence[int]) -> list[Section
     variables = {rank: _variables(manifests.pod(job, rank, site)) for rank in shown}
     same = _same(list(variables.values()))
     more = len(ranks) - len(shown)
-    own = [] if len(shown) == 1 else _own(variables, same)
+    alone = f"pod {shown[0]}" if len(shown) == 1 else ""
+    own = [] if alone else _own(variables, same)
     return [
         ("", text.fields(_facts(job, site))),
         ("Mistakes", mistakes(job)),
-        ("Environment of all ranks", [f"{name}={value}" for name, value in same.items()]),
+        (
+            f"Environment of {alone or 'all ranks'}",
+            [f"{name}={value}" for name, value in same.items()],
+        ),
         ("Environment of each", own + ([f"… and {more} more: --rank chooses"] if more else [])),
     ]
 
