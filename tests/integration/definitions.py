@@ -7,11 +7,11 @@ from integration.operators import eventually
 from integration.server import ApiServer
 
 
-def define(server: ApiServer, group: str, kind: str) -> str:
+def define(server: ApiServer, group: str, kind: str, name: str = "v1") -> str:
     """Let the server know such a resource; its name, for who takes it away again."""
     plural = f"{kind.lower()}s"
     anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    version: dict[str, Any] = {"name": "v1", "served": True, "storage": True}
+    version: dict[str, Any] = {"name": name, "served": True, "storage": True}
     body = {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -25,6 +25,6 @@ def define(server: ApiServer, group: str, kind: str) -> str:
     }
     made = server.kubectl("create", "-f-", input=json.dumps(body))
     assert made.returncode == 0, made.stderr
-    asked = ("get", "--raw", f"/apis/{group}/v1/{plural}")
+    asked = ("get", "--raw", f"/apis/{group}/{name}/{plural}")
     eventually(lambda: server.kubectl(*asked).returncode == 0)
     return f"{plural}.{group}"

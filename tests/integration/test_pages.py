@@ -303,16 +303,29 @@ def test_a_fault_is_looked_at_as_its_page_says(apiserver: ApiServer, tmp_path: P
     }
 
 
-def test_a_job_of_kubeflow_is_taken_over_as_the_page_says(desk: Desk) -> None:
-    documents = yaml.safe_load_all((checkout.INPUTS / "pytorchjob.yaml").read_text())
-    (theirs,) = [it for it in documents if it["kind"] == "PyTorchJob"]
-    theirs["metadata"] = {"name": "mnist"}
-    server = desk.lab.server
-    defined = definitions.define(server, "kubeflow.org", "PyTorchJob")
+THEIRS = {
+    "pytorchjob": "mnist",
+    "tfjob": "keras",
+    "mpijob-v2beta1": "pi",
+    "trainjob-runtime": "tune",
+}
+"""Files with jobs of Kubeflow's, and what the page calls them."""
+
+
+def test_jobs_of_kubeflow_are_taken_over_as_the_page_says(desk: Desk) -> None:
+    server, defined = desk.lab.server, list[str]()
     try:
-        desk.lab.apply(theirs)
+        for file, name in THEIRS.items():
+            for it in yaml.safe_load_all((checkout.INPUTS / f"{file}.yaml").read_text()):
+                group, _, version = it["apiVersion"].partition("/")
+                if not group.endswith("kubeflow.org"):
+                    continue
+                defined.append(definitions.define(server, group, it["kind"], version))
+                own = "ours" if it["kind"].endswith("Runtime") else name
+                desk.lab.apply({**it, "metadata": {"name": own}})
         said = desk.reader.reads(DOCS / "convert.md")
     finally:
-        server.kubectl("delete", "crd", defined)
+        server.kubectl("delete", "crd", *defined)
     desk.reader.has_typed(DOCS / "convert.md")
-    assert "trainingjob.trainingjob.dev/mnist created" in "".join(said.values())
+    for name in THEIRS.values():
+        assert f"trainingjob.trainingjob.dev/{name} created" in "".join(said.values())

@@ -11,7 +11,11 @@ STAND_INS = {
     "job.yaml": ROOT / "examples/01-ddp/job.yaml",
     "train.py": ROOT / "examples/01-ddp/train.py",
     "pytorchjob.yaml": INPUTS / "pytorchjob.yaml",
+    "tfjob.yaml": INPUTS / "tfjob.yaml",
+    "mpijob.yaml": INPUTS / "mpijob-v2beta1.yaml",
+    "trainjob.yaml": INPUTS / "trainjob-runtime.yaml",
     "mnist.yaml": ROOT / "examples/01-ddp/job.yaml",
+    **dict.fromkeys(("keras.yaml", "pi.yaml", "tune.yaml"), ROOT / "examples/01-ddp/job.yaml"),
     "ring.yaml": INPUTS / "jobset.yaml",
 }
 """Files of the reader's own that pages speak of."""

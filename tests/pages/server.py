@@ -19,7 +19,8 @@ NAMESPACED = {
     "coordination.k8s.io": "leases",
     "rbac.authorization.k8s.io": "roles rolebindings",
     "trainingjob.dev": "trainingjobs",
-    "kubeflow.org": "pytorchjobs",
+    "kubeflow.org": "pytorchjobs tfjobs mpijobs",
+    "trainer.kubeflow.org": "trainjobs trainingruntimes",
 }
 CLUSTER = {"": "namespaces nodes", "apiextensions.k8s.io": "customresourcedefinitions"}
 KINDS = {
