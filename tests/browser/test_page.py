@@ -19,6 +19,10 @@ pytestmark = pytest.mark.browser
 playwright = pytest.importorskip("playwright.async_api", reason="make browser-test installs it")
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or "chromium"
+BUSY = 2.0
+"""Seconds that the page may be busy on a machine that is busy itself: a quiet one takes a tenth."""
+PATIENCE = 30_000
+"""Milliseconds until something has to be seen."""
 VIEW = {"width": 1000, "height": 760}
 MOST_BYTES = 180_000
 
@@ -31,6 +35,7 @@ async def world() -> AsyncIterator[World]:
 
 @pytest.fixture
 async def chromium() -> AsyncIterator[Any]:
+    playwright.expect.set_options(timeout=PATIENCE)
     async with playwright.async_playwright() as play:
         browser = await play.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
@@ -62,7 +67,7 @@ class Tab:
 
     async def sees(self, text: str) -> None:
         """Wait until this can be read."""
-        await playwright.expect(self.page.get_by_text(text).first).to_be_visible(timeout=10_000)
+        await playwright.expect(self.page.get_by_text(text).first).to_be_visible()
 
     async def stands(self) -> None:
         """Nothing went wrong, and nobody else was asked for anything."""
@@ -97,13 +102,15 @@ async def axe(tab: Tab) -> None:
 
     source = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
     await tab.page.evaluate(f"() => {{ {source}\n window.axe = window.axe ?? axe; }}")
-    found = await tab.page.evaluate("() => axe.run()")
-    told = [
-        (it["id"], it["nodes"][0]["html"][:120], it["nodes"][0]["failureSummary"])
-        for it in found["violations"]
-    ]
-    assert told == []
-    assert len(found["passes"]) > 10
+    for scheme in ("dark", "light"):
+        await tab.page.emulate_media(color_scheme=scheme)
+        found = await tab.page.evaluate("() => axe.run()")
+        told = [
+            (it["id"], it["nodes"][0]["html"][:120], it["nodes"][0]["failureSummary"])
+            for it in found["violations"]
+        ]
+        assert told == [], scheme
+        assert len(found["passes"]) > 10
 
 
 async def test_the_token_leaves_the_address_at_once(tab: Tab) -> None:
@@ -211,6 +218,7 @@ async def test_a_job_that_fails(tab: Tab) -> None:
     bars = tab.page.get_by_role("img", name="Attempts on a line of time")
     await playwright.expect(bars.locator("rect")).to_have_count(3)
     await axe(tab)
+    await image(tab, "dashboard-failed", 1_250)
 
 
 async def test_a_thousand_jobs_are_quick(tab: Tab) -> None:
@@ -222,14 +230,14 @@ async def test_a_thousand_jobs_are_quick(tab: Tab) -> None:
     started = time.monotonic()
     await tab.page.get_by_label("Filter").fill("job-0777")
     await tab.sees("1 of 1000 jobs")
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < BUSY
     await tab.page.get_by_label("Filter").fill("")
     for turn in range(5):
         for number in range(1_000):
             tab.world.job(f"job-{number:04}", phase="Running", ready=f"{turn}/4")
         await asyncio.sleep(0.5)
     spent = await tab.page.evaluate(LONGEST)
-    assert spent < 250, f"the page was not there for {spent} ms"
+    assert spent < 1_000 * BUSY, f"the page was not there for {spent} ms"
 
 
 LONGEST = """async () => {
@@ -253,7 +261,7 @@ async def test_a_thousand_ranks_are_quick(tab: Tab) -> None:
     for rank in range(1_000):
         tab.world.says("big", rank, 1_000, stage="stepping", steps=5_000, rate=5, number=5_000)
     spent = await tab.page.evaluate(LONGEST)
-    assert spent < 500, f"the page was not there for {spent} ms"
+    assert spent < 1_000 * BUSY, f"the page was not there for {spent} ms"
     await tab.page.get_by_role("listbox").focus()
     await tab.page.keyboard.press("End")
     await tab.sees("rank 999")
@@ -351,7 +359,7 @@ async def test_the_log_of_a_rank_is_shown_and_followed(tab: Tab) -> None:
     await axe(tab)
     await image(tab, "dashboard-log", 1_330, of="#log")
     tab.world.writes("mnist-worker-1", line.format(4_101))
-    await playwright.expect(log).to_contain_text("step 4101 of 10000", timeout=10_000)
+    await playwright.expect(log).to_contain_text("step 4101 of 10000")
     assert await log.evaluate(at_end)
     pods = tab.page.get_by_role("region", name="Events of its pod")
     await playwright.expect(pods).to_contain_text("FailedMount")
@@ -404,7 +412,7 @@ async def test_what_happens_is_told_soon(tab: Tab) -> None:
     stories.failed(tab.world, "mnist")
     tab.world.happens("mnist", "OOMKilled", "rank 2 failed", type="Warning", count=2)
     table = tab.page.get_by_role("region", name="Events of the job")
-    await playwright.expect(table).to_contain_text("OOMKilled", timeout=6_000)
+    await playwright.expect(table).to_contain_text("OOMKilled", timeout=15_000)
     await asyncio.sleep(3)
     assert len(read) == 2
 
@@ -454,7 +462,6 @@ async def test_it_comes_back_when_the_operator_does(tab: Tab) -> None:
     await tab.sees("not live")
     tab.world.job("mnist", phase="Failed")
     await tab.world.scene.service.start(port, "127.0.0.1")
-    await playwright.expect(tab.page.get_by_role("row", name="lab/mnist")).to_contain_text(
-        "Failed", timeout=25_000
-    )
+    row = tab.page.get_by_role("row", name="lab/mnist")
+    await playwright.expect(row).to_contain_text("Failed")
     tab.wrong.clear()  # the browser itself says that a connection was refused

@@ -45,7 +45,9 @@ def test_the_program_has_the_name_that_people_type(path: str, name: str) -> None
 def test_every_command_has_help_of_its_own(command: str) -> None:
     shown = CliRunner().invoke(app.app, [command, "--help"], prog_name="kubectl tj")
     assert shown.exit_code == 0, shown.output
-    assert shown.output.startswith(f"Usage: kubectl tj {command}")
+    parts = [shown.output.index(f"\n{it}:\n") for it in ("Examples", "Options", "Usage")]
+    assert parts == sorted(parts), "in kubectl's order"
+    assert shown.output.partition("\nUsage:\n")[2].startswith(f"  kubectl tj {command}")
     assert "{program}" not in shown.output
 
 
@@ -79,7 +81,7 @@ def test_what_is_missing_is_named() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr == "lightkube is not installed: pip install 'trainingjobs[cli]'\n"
+    assert done.stderr == "error: lightkube is not installed: pip install 'trainingjobs[cli]'\n"
 
 
 class Terminal(io.StringIO):

@@ -90,11 +90,16 @@ def test_a_script_can_be_read_in_what_is_shown(folder: Path) -> None:
             "wait mnist --for Stalled",
             f"'Stalled' is not one of {', '.join(repr(it.value.lower()) for it in Phase)}.\n",
         ),
-        ("list --epochs", "Error: No such option '--epochs'.\n"),
+        ("list --epochs", "error: No such option '--epochs'.\n"),
     ],
 )
 def test_what_cannot_be_done_is_said_once_with_what_to_do(line: str, said: str) -> None:
-    assert CliRunner().invoke(app, line.split()).stderr.endswith(said)
+    shown = CliRunner().invoke(app, line.split(), prog_name="kubectl tj")
+    told, _, advice = shown.stderr.partition("See ")
+    assert told.startswith("error: ")
+    assert told.endswith(said)
+    command, misused = line.partition(" ")[0], shown.exit_code == 2
+    assert advice == (f"'kubectl tj {command} --help' for usage.\n" if misused else "")
 
 
 @pytest.mark.usefixtures("folder")

@@ -20,7 +20,7 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in _NEEDED:
             raise
-        sys.exit(f"{error.name} is not installed: pip install 'trainingjobs[cli]'")
+        sys.exit(f"error: {error.name} is not installed: pip install 'trainingjobs[cli]'")
 
 
 def program(path: str) -> str:

@@ -1,6 +1,7 @@
 """Options that commands share, with kubectl's names: before the command's name or after it."""
 
 from collections.abc import Callable
+from inspect import cleandoc
 from typing import Any, TypeVar
 
 import click
@@ -28,16 +29,19 @@ class Command(click.Command):
             words = f"No such option {name!r}; {own}"
             raise click.NoSuchOption(name, words, error.possibilities, ctx) from error
 
-    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the help."""
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the help in kubectl's order: what it does, examples, options, usage."""
         called = ctx.find_root().info_name or "trainingjob"
-        own = self.help or ""
-        self.help = own.replace("{program}", called).replace(r"\b", "\b")
-        try:
-            super().format_help_text(ctx, formatter)
-        finally:
-            # the next one may have called it by another name
-            self.help = own
+        words = cleandoc(self.help or "").replace("{program}", called).replace(r"\b", "\b")
+        formatter.write_text(words)
+        self.format_options(ctx, formatter)
+        usage(self, ctx, formatter)
+
+
+def usage(command: click.Command, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    """Write how it is called: the last that is said of it, as kubectl does."""
+    with formatter.section("Usage"):
+        formatter.write_text(" ".join([ctx.command_path, *command.collect_usage_pieces(ctx)]))
 
 
 def program() -> str:

@@ -4,11 +4,11 @@ Names and messages come from the cluster, where others write them: a control cha
 them would be obeyed by the terminal.
 """
 
-import asyncio
 import json
 import os
 import sys
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -38,6 +38,8 @@ def run(work: Coroutine[Any, Any, T], left: str = "", *, wrong: "type[Failure] |
         left: said to who interrupts it.
         wrong: what a failure becomes, where it has an exit code of its own.
     """
+    import asyncio  # noqa: PLC0415  not for help
+
     try:
         return asyncio.run(work)
     except ClientError as error:
@@ -55,6 +57,26 @@ class Failure(click.ClickException):
         """Write it."""
         del file
         note(f"error: {safe(self.message)}")
+
+
+class Misuse(click.UsageError):
+    """A command line that cannot be understood, told as kubectl does."""
+
+    def show(self, file: Any = None) -> None:
+        """Write it, and where to read on."""
+        del file
+        note(f"error: {safe(self.format_message())}")
+        if self.ctx is not None:
+            note(f"See '{safe(self.ctx.command_path)} --help' for usage.")
+
+
+@contextmanager
+def misused() -> Iterator[None]:
+    """What click says of a command line is said in one form with all else."""
+    try:
+        yield
+    except click.UsageError as error:
+        raise Misuse(error.format_message(), error.ctx) from error
 
 
 def at_terminal() -> bool:
