@@ -51,6 +51,11 @@ def test_the_source_root_is_no_package() -> None:
     assert not list((ROOT / "operator").glob("*.py"))
 
 
+def test_the_readme_is_a_screen_and_a_half() -> None:
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 90
+
+
 SCRIPTS = sorted((ROOT / "operator/trainingjobs/handlers/page/static").iterdir())
 
 

@@ -38,6 +38,27 @@ def whole(attempt: int, rank: int) -> list[str]:
     return [f"[{rank}] attempt {attempt} rank {rank} line {number}" for number in range(LINES)]
 
 
+def followed(lab: Namespace, kubeconfig: Path, stderr: Path) -> tuple[list[str], str]:
+    """All lines of the ranks, and what was said beside; rank 1 falls when all was told once."""
+    told = list[str]()
+    with (
+        stderr.open("w") as words,
+        subprocess.Popen(
+            tj(kubeconfig, lab, "logs", "-f", "talk"),
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=words,
+            text=True,
+        ) as following,
+    ):
+        for line in following.stdout or ():
+            told += [line.rstrip("\n")] if " line " in line else []
+            if len(told) == 3 * LINES:
+                lab.kubectl("exec", "talk-worker-0", "--", "python3", "-c", FALL)
+        assert following.wait() == 0
+    return told, stderr.read_text()
+
+
 def test_a_script_is_followed_over_a_restart_and_lost_connections(
     lab: Namespace, tmp_path: Path
 ) -> None:
@@ -53,26 +74,8 @@ def test_a_script_is_followed_over_a_restart_and_lost_connections(
         check=True,
     )
     assert made.stdout == "trainingjob.trainingjob.dev/talk created\n"
-    told = list[str]()
-    with (
-        cut_every(1.5, lab.cluster.kubeconfig, tmp_path) as (kubeconfig, way),
-        (tmp_path / "stderr").open("w+") as words,
-        subprocess.Popen(
-            tj(kubeconfig, lab, "logs", "-f", "talk"),
-            env=environment(),
-            stdout=subprocess.PIPE,
-            stderr=words,
-            text=True,
-        ) as following,
-    ):
-        assert following.stdout is not None
-        for line in following.stdout:
-            told += [line.rstrip("\n")] if " line " in line else []
-            if len(told) == 3 * LINES:  # all that the first attempt says: now it falls
-                lab.kubectl("exec", "talk-worker-0", "--", "python3", "-c", FALL)
-        assert following.wait() == 0
-        words.seek(0)
-        said = words.read()
+    with cut_every(1.5, lab.cluster.kubeconfig, tmp_path) as (kubeconfig, way):
+        told, said = followed(lab, kubeconfig, tmp_path / "stderr")
     assert way.cuts
     for rank in range(3):
         for attempt in (1, 2):
