@@ -1,6 +1,5 @@
 """What `explain` does; apart from its options, since the models take longest to load."""
 
-import sys
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -42,13 +41,7 @@ def _manifest(job: str) -> Manifest:
     path = Path(job)
     if job != "-" and path.suffix not in {".yaml", ".yml", ".json"} and not path.exists():
         return screen.run(_fetched(job.rpartition("/")[2]))
-    import yaml  # noqa: PLC0415  a job of the cluster needs none
-
-    try:
-        text = sys.stdin.read() if job == "-" else path.read_text(encoding="utf-8")
-        found = [item for item in yaml.safe_load_all(text) if isinstance(item, dict)]
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise screen.Failure(f"{job}: {screen.cause(error)}") from error
+    found = [item for item in reading.documents(path) if isinstance(item, dict)]
     chosen = [item for item in found if item.get("kind") == labels.KIND]
     if len(chosen) != 1:
         raise screen.Failure(f"{job} has {len(chosen)} TrainingJobs: one is explained at a time")

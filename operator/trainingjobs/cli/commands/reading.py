@@ -84,13 +84,7 @@ def manifest(file: Path, args: tuple[str, ...], chosen: dict[str, Any]) -> Manif
     Raises:
         click.ClickException: when it has no job, or something else as well.
     """
-    import yaml  # noqa: PLC0415  scripts need none
-
-    try:
-        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
-        found = [item for item in yaml.safe_load_all(text) if item]
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise screen.Failure(f"{file}: {screen.cause(error)}") from error
+    found = documents(file)
     kinds = [item.get("kind") if isinstance(item, dict) else item for item in found]
     if kinds != [labels.KIND]:
         raise screen.Failure(
@@ -105,6 +99,21 @@ def manifest(file: Path, args: tuple[str, ...], chosen: dict[str, Any]) -> Manif
         given = ", ".join([*(f"--{key.replace('_', '-')}" for key in ours), *args])
         raise click.UsageError(f"for scripts alone: {given}; a manifest has its own")
     return _changed(found[0], chosen)
+
+
+def documents(file: Path) -> list[Any]:
+    """All that is in a file of YAML or JSON; `-` is the standard input.
+
+    Raises:
+        screen.Failure: when it cannot be read.
+    """
+    import yaml  # noqa: PLC0415  scripts need none
+
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+        return [item for item in yaml.safe_load_all(text) if item]
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise screen.Failure(f"{file}: {screen.cause(error)}") from error
 
 
 def malformed(manifest: Manifest) -> str | None:
