@@ -23,6 +23,7 @@ from chart.rendering import (
     of_kind,
 )
 from trainingjobs import settings
+from trainingjobs.cli.commands import explained
 from trainingjobs.handlers import health, vigil
 
 pytestmark = pytest.mark.integration
@@ -226,6 +227,11 @@ def test_all_replicas_stand_for_the_lease_that_their_role_names(helm: Helm) -> N
     env = {item["name"]: item for item in container["env"]}
     assert env["TRAININGJOBS_LEASE"]["value"] == f"{NAMESPACE}/{named[0]}"
     assert env["POD_NAME"]["valueFrom"] == {"fieldRef": {"fieldPath": "metadata.name"}}
+
+
+def test_pods_report_to_where_explain_takes_them_to(helm: Helm) -> None:
+    url = environment(helm, {})["TRAININGJOBS_REPORT_URL"]
+    assert url == explained.usual_reports("cluster.local")
 
 
 def test_the_kubelet_is_more_patient_than_the_operator_itself(helm: Helm) -> None:

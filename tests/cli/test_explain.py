@@ -8,9 +8,12 @@ from click.testing import CliRunner, Result
 
 from builders import SITE, a_body
 from trainingjobs.cli.app import app
+from trainingjobs.cli.commands import explained
 from trainingjobs.cli.views import explanation
+from trainingjobs.handlers.reporter import site
 from trainingjobs.model.job import TrainingJob, parse
 from trainingjobs.plan import manifests
+from trainingjobs.settings import Settings
 
 EXAMPLES = sorted(Path(__file__).parents[2].glob("examples/*/job.yaml"))
 
@@ -27,14 +30,22 @@ def test_every_example_is_explained(path: Path) -> None:
     assert "Mistakes" not in shown.output
 
 
-def test_pods_are_the_operators() -> None:
+@pytest.mark.parametrize(
+    ("told", "url"),
+    [
+        ([], explained.usual_reports("cluster.local")),
+        (["--report-url", ""], ""),
+        (["--report-url", "http://a"], "http://a"),
+    ],
+)
+def test_pods_are_the_operators(told: list[str], url: str) -> None:
     body = a_body(3)
     job = parse(body)
     assert isinstance(job, TrainingJob)
-    shown = explain("-", "--rank", "1", "-o", "yaml", text=yaml.safe_dump(body))
+    shown = explain("-", "--rank", "1", "-o", "yaml", *told, text=yaml.safe_dump(body))
     service, pod = yaml.safe_load(shown.output)["items"]
     assert service == manifests.service(job)
-    assert pod == manifests.pod(job, 1, SITE)
+    assert pod == manifests.pod(job, 1, site(Settings(report_url=url)))
 
 
 def test_what_differs_stands_apart() -> None:

@@ -1,17 +1,20 @@
 """The command line with real pods: a script is sent, restarts, and every line is told once."""
 
+import json
 import re
 import signal
 import subprocess
 import time
+from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from e2e.commandline import environment, tj
 from e2e.cutting import cut_every
 from e2e.harness import Namespace
-from e2e.jobs import IMAGE
+from e2e.jobs import IMAGE, a_job
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
@@ -186,3 +189,31 @@ def test_the_doctor_tries(lab: Namespace, image: str, code: int, words: str) -> 
     assert done.returncode == code
     assert code == 0 or image in told
     assert lab.objects("trainingjobs") == {}
+
+
+def test_the_pods_that_are_explained_are_those_that_run(lab: Namespace) -> None:
+    lab.apply(a_job("shown", 3))
+    lab.wait_for_phase("shown", "Running", "Succeeded")
+    done = subprocess.run(
+        tj(lab.cluster.kubeconfig, lab, "explain", "shown", "-o", "json"),
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    service, *pods = json.loads(done.stdout)["items"]
+    assert missing(service, lab.objects("services")[service["metadata"]["name"]]) == []
+    there = lab.objects("pods", "shown")
+    assert sorted(there) == sorted(pod["metadata"]["name"] for pod in pods)
+    for pod in pods:
+        assert missing(pod, there[pod["metadata"]["name"]]) == []
+
+
+def missing(said: Any, real: Any, at: str = "") -> list[str]:
+    """What is said and is not there; the API server adds fields, and items behind ours."""
+    if isinstance(said, dict) and isinstance(real, dict):
+        return [it for key in said for it in missing(said[key], real.get(key), f"{at}.{key}")]
+    if isinstance(said, list) and isinstance(real, list):
+        pairs = enumerate(zip_longest(said, real[: len(said)]))
+        return [it for place, pair in pairs for it in missing(*pair, f"{at}[{place}]")]
+    return [] if said == real else [f"{at}: {said!r}, and there is {real!r}"]

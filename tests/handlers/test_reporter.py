@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from trainingjobs import podfiles
 from trainingjobs.handlers import reporter
 from trainingjobs.settings import Settings
 
@@ -26,7 +27,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_pods_get_the_package_and_what_starts_it(package: Path) -> None:
-    found = reporter.reporter()
+    found = podfiles.reporter()
     assert set(found) == {
         "sitecustomize.py",
         "_trainingjob/__init__.py",
@@ -46,7 +47,7 @@ def test_the_site_is_what_the_settings_say(package: Path) -> None:
 
 
 def test_pods_get_four_programs_and_the_package_that_they_import() -> None:
-    found = reporter.launcher()
+    found = podfiles.launcher()
     programs = {path for path in found if "/" not in path}
     assert programs == {"door", "launch", "ssh", "hosts"}
     assert len({found[path] for path in programs}) == 1
@@ -64,6 +65,6 @@ def test_each_process_of_the_operator_makes_keys_from_a_secret_of_its_own() -> N
 
 
 def test_an_operator_without_a_reporter_has_no_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reporter, "PACKAGE", "no_such_package")
-    monkeypatch.setattr(reporter, "PUBLIC", "no_such_package")
-    assert reporter.reporter() == {}
+    monkeypatch.setattr(podfiles, "PACKAGE", "no_such_package")
+    monkeypatch.setattr(podfiles, "PUBLIC", "no_such_package")
+    assert podfiles.reporter() == {}

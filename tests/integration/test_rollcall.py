@@ -9,7 +9,7 @@ import pytest
 from integration.jobs import Body, a_job
 from integration.operators import Served, eventually, operator
 from integration.server import ApiServer
-from trainingjobs.handlers.reporter import reporter
+from trainingjobs.podfiles import reporter
 
 pytestmark = pytest.mark.integration
 

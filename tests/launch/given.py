@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from _trainingjob_launch.group import Group
-from trainingjobs.handlers import reporter
+from trainingjobs import podfiles
 
 KEY = b"a key"
 PATIENCE = 20.0
@@ -48,7 +48,7 @@ class Pods:
     running: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        for path, text in reporter.launcher().items():
+        for path, text in podfiles.launcher().items():
             file = self.here / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)

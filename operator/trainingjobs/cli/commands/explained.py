@@ -4,9 +4,11 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+from trainingjobs import podfiles
 from trainingjobs.cli import options, screen
 from trainingjobs.cli.commands import reading
 from trainingjobs.cli.views import explanation, paint
+from trainingjobs.client.home import USUAL
 from trainingjobs.client.job import Manifest
 from trainingjobs.model import labels
 from trainingjobs.model.job import Invalid, TrainingJob, parse
@@ -15,7 +17,9 @@ from trainingjobs.model.site import Site
 _UID = "00000000-0000-0000-0000-000000000000"
 
 
-def explain(job: str, only: Collection[int] | None, domain: str, form: str | None) -> None:
+def explain(
+    job: str, only: Collection[int] | None, form: str | None, *, domain: str, url: str | None
+) -> None:
     """Show the environment and the pods of these ranks, or of all."""
     parsed = parse(_complete(_manifest(job)))
     if isinstance(parsed, Invalid):
@@ -23,7 +27,22 @@ def explain(job: str, only: Collection[int] | None, domain: str, form: str | Non
     ranks = [rank for rank in range(parsed.size) if only is None or rank in only]
     if not ranks:
         raise screen.Failure(f"{job} has the ranks 0 to {parsed.size - 1}")
-    _show(parsed, Site(domain=domain), ranks, form)
+    _show(parsed, _site(domain, url), ranks, form)
+
+
+def usual_reports(domain: str) -> str:
+    """Where pods report to if the chart is installed as its page says."""
+    return f"http://trainingjob-operator-rollcall.{USUAL}.svc.{domain}:8081/api/v1/reports"
+
+
+def _site(domain: str, url: str | None) -> Site:
+    """Where the operator works: as its chart installs it, unless somebody says otherwise."""
+    return Site(
+        domain=domain,
+        report_url=usual_reports(domain) if url is None else url,
+        reporter=podfiles.reporter(),
+        launcher=podfiles.launcher(),
+    )
 
 
 def _show(job: TrainingJob, site: Site, ranks: list[int], form: str | None) -> None:
