@@ -118,6 +118,16 @@ def test_one_that_may_not_be_made_is_bad(monkeypatch: pytest.MonkeyPatch) -> Non
     assert shown.exit_code == 1
 
 
+def test_who_may_read_no_events_is_told_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refused(_: Job) -> tuple[Manifest, ...]:
+        raise ClientError("you may not list events")
+
+    cluster = Cluster(a_state("Succeeded"))
+    monkeypatch.setattr(cluster, "get_job_events", refused)
+    shown = doctored(monkeypatch, cluster, "--image", "torch:1")
+    assert "ok  try       3 pods ran torch:1" in shown.stdout
+
+
 def test_it_needs_an_image(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = doctored(monkeypatch, Cluster(a_state("")))
     assert shown.exit_code == 2

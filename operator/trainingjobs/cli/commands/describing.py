@@ -74,7 +74,7 @@ async def _seen(name: str) -> tuple[Job, list[Manifest], list[Manifest]]:
     """The job, its pods and events; those that one may not read are as if there were none."""
     async with screen.connect() as client:
         job = await client.get_job(name)
-        pods, events = await asyncio.gather(_pods(client, job), _events(client, job))
+        pods, events = await asyncio.gather(_pods(client, job), events_of(client, job))
         return job, pods, events
 
 
@@ -86,7 +86,8 @@ async def _pods(client: "AsyncTrainingJobClient", job: Job) -> list[Manifest]:
         return []
 
 
-async def _events(client: "AsyncTrainingJobClient", job: Job) -> list[Manifest]:
+async def events_of(client: "AsyncTrainingJobClient", job: Job) -> list[Manifest]:
+    """Its events and its pods'; none where one may not read them."""
     try:
         return await client.get_job_events(job)
     except ClientError:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trainingjobs.cli import meeting, screen
-from trainingjobs.cli.commands import waiting
+from trainingjobs.cli.commands import describing, waiting
 from trainingjobs.cli.views import why
 from trainingjobs.cli.views.health import Check
 from trainingjobs.client import script as scripts
@@ -63,7 +63,7 @@ async def _seen(
             await waiting.reached(client, name)
     took = time.monotonic() - began
     job = await client.get_job(name)
-    events = await client.get_job_events(job)
+    events = await describing.events_of(client, job)
     if job.succeeded:
         return Check(_ABOUT, "ok", f"{met(script, events)}: {took:.0f} s in all")
     said = why.paragraph(job, events, datetime.now(UTC), say)
