@@ -67,6 +67,11 @@ def test_the_help_lists_every_command_and_loads_none() -> None:
         assert line[:40] in done.stdout
 
 
+def test_who_says_nothing_is_shown_the_help() -> None:
+    said = CliRunner().invoke(app.app, [], prog_name="kubectl tj").output
+    assert said == CliRunner().invoke(app.app, ["--help"], prog_name="kubectl tj").output
+
+
 def test_the_documentation_has_every_command() -> None:
     text = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
     assert [

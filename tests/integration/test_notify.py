@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from integration.desk import Desk
 from integration.jobs import Body, a_job
 from integration.operators import Served, eventually, operator
 from integration.server import ApiServer
@@ -127,3 +128,56 @@ def test_a_message_is_sent_once_by_whoever_may_read_the_one_secret(
         assert len(lab.said("NotNotified")) == 1
         assert "very-secret" not in served.log()
         assert "very-secret" not in json.dumps([lab.status_of(it) for it in ("early", "late")])
+
+
+RUNNING = {
+    "phase": "Running",
+    "conditions": [{"type": type_, "status": "True"} for type_ in ("PodScheduled", "Ready")],
+    "containerStatuses": [
+        {**ENDED, "ready": True, "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}}
+    ],
+}
+
+
+HANGS = {
+    "rank": 0,
+    "worldSize": 1,
+    "stage": "stepping",
+    "stageSeconds": 200.0,
+    "steps": 5,
+    "quietSeconds": 100.0,
+    "waitsIn": None,
+    "frames": [{"file": "train.py", "line": 17, "function": "load", "user": True}],
+}
+
+
+def test_a_stall_is_told_with_the_line_while_the_job_goes_on(
+    apiserver: ApiServer, tmp_path: Path, hook: tuple[int, list[tuple[str, Any]]]
+) -> None:
+    port, heard = hook
+    with operator(apiserver, "notify-stall", tmp_path, settings=HERE, roll_call=True) as served:
+        desk = Desk(apiserver, served)
+        desk.do("create", "serviceaccount", "default")
+        desk.do("create", "role", "notify", "--verb=get", "--resource=secrets")
+        account = f"--serviceaccount={desk.namespace}:operator"
+        desk.do("create", "rolebinding", "notify", "--role=notify", account)
+        url = f"--from-literal=url=http://127.0.0.1:{port}{PATH}"
+        desk.do("create", "secret", "generic", "team-hook", url)
+        asked = {"secretName": "team-hook", "when": ["Stalled"]}
+        job = a_job("hangs", PARALLEL_INSTANCES=1, stallTimeoutSeconds=1, notify=asked)
+        job["spec"]["template"]["spec"]["serviceAccountName"] = "default"
+        desk.apply(job)
+        eventually(lambda: "hangs-master" in desk.do("get", "pods", "-oname"))
+        desk.core.patch_namespaced_pod_status("hangs-master", desk.namespace, {"status": RUNNING})
+        token = desk.pods_token("hangs-master")
+
+        def told() -> bool:
+            desk.report(token, **HANGS)
+            return bool(heard)
+
+        eventually(told)
+        assert desk.status_of("hangs")["phase"] == "Running"
+        ((path, body),) = heard
+        assert path == PATH
+        assert body["text"].startswith("notify-stall/hangs has stalled: rank 0")
+        assert "train.py:17" in body["text"]

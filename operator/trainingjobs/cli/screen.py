@@ -75,6 +75,8 @@ def misused() -> Iterator[None]:
     """What click says of a command line is said in one form with all else."""
     try:
         yield
+    except click.exceptions.NoArgsIsHelpError:  # who says nothing is told everything
+        raise
     except click.UsageError as error:
         raise Misuse(error.format_message(), error.ctx) from error
 
