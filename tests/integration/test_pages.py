@@ -189,7 +189,14 @@ def test_what_other_pages_submit(desk: Desk) -> None:
 
 
 FAULTS = DOCS / "troubleshooting.md"
-CHANGES = ["kubectl tj suspend JOB", "kubectl tj resume JOB", "kubectl tj retry JOB"]
+HALTS = ["kubectl tj suspend JOB", "trainingjob suspend mnist", "trainingjob scale mnist 4"]
+GOES_ON = ["kubectl tj resume JOB", "trainingjob resume mnist"]
+ONCE_MORE = {
+    "kubectl tj retry JOB": "mnist-r2 is Succeeded",
+    "trainingjob retry mnist": "mnist-r3 is Succeeded",
+    "trainingjob retry mnist --name again --no-wait": "trainingjob.trainingjob.dev/again created",
+}
+GO = ["trainingjob cancel mnist", "trainingjob cancel vit cifar -n lab"]
 AT_THE_END = ["trainingjob logs -f mnist --rank 0,2-3", "trainingjob wait mnist --timeout 2h"]
 
 
@@ -202,7 +209,7 @@ def test_what_is_told_of_a_job_and_what_changes_it(desk: Desk, tmp_path: Path) -
     reader.fills(**words, **{"pods N --gpus N": "pods 2 --gpus 2"})
     what_only_looks(reader)
     the_dashboard_is_seen(desk)
-    for line in CHANGES[:2]:
+    for line in (*HALTS, *GOES_ON):
         reader.types(line)
     eventually(lambda: desk.lab.status_of("mnist").get("phase") == "Running")
     assert desk.lab.status_of("mnist")["attempt"] == 2
@@ -210,7 +217,12 @@ def test_what_is_told_of_a_job_and_what_changes_it(desk: Desk, tmp_path: Path) -
     followed, waited = reader.reads_at_once(AT_THE_END).values()
     assert "[2] mnist-worker-1 speaks" in followed
     assert "Succeeded" in waited
-    assert "mnist-r2 is Succeeded" in reader.types(CHANGES[2])
+    for line, told in ONCE_MORE.items():
+        assert told in reader.types(line)
+    desk.have({"vit": "Succeeded", "cifar": "Succeeded"})
+    for line in GO:
+        reader.types(line)
+    assert not {"mnist", "vit", "cifar"} & desk.phases().keys()
     reader.has_typed(DOCS / "commands.md")
     reader.has_said(proof.PAGES_TEST)
     desk.lab.server.kubectl("delete", "trainingjobs", "--all", "-n", "vision")
@@ -222,7 +234,9 @@ def what_only_looks(reader: Reader) -> None:
     lines = {line for page in pages for line in proof.to_type(page)}
     lines |= {line for line in blocks.shown(FAULTS) if "JOB" in line}
     lines |= {str(it) for it in proof.said(proof.PAGES_TEST)}
-    here = [it for it in lines - {*CHANGES, *AT_THE_END} if " ui" not in it]
+    here = [
+        it for it in lines - {*HALTS, *GOES_ON, *ONCE_MORE, *GO, *AT_THE_END} if " ui" not in it
+    ]
     said = reader.reads_at_once(sorted(here, key=lambda it: (" submit" not in it, it)))
     for line, word in {
         "trainingjob stacks mnist": "rank 0 (spawned",

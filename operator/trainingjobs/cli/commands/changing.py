@@ -22,7 +22,7 @@ def cancel_(jobs: tuple[str, ...], form: str | None) -> None:
     \b
     Examples:
       {program} cancel mnist
-      {program} cancel mnist cifar -n lab
+      {program} cancel vit cifar -n lab
     """
 
     async def cancelled() -> None:
