@@ -14,7 +14,7 @@ PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest
 NAMESPACE := trainingjob-system
 
-.PHONY: help install lint format types layers unit integration minors e2e examples browser-test monitoring-test faults bench bench-hang bench-page test \
+.PHONY: help install lint format types layers unit integration minors e2e examples browser-test monitoring-test faults bench bench-hang bench-start bench-page test \
         upgrade-test security audit docs tour generate cluster cluster-down images node-image deploy undeploy run quickstart \
         coverage clean
 
@@ -92,6 +92,9 @@ bench: install ## Measure us beside our peers: hours (BENCH_RUNS=5, SCENARIOS="1
 
 bench-hang: install ## Measure until a rank that hangs is named, on the deployed local cluster (BENCH_RUNS=5)
 	@PYTHONPATH=operator:.:tests $(PYTHON) -m benchmarks.hang
+
+bench-start: install ## Measure how long each command of the command line takes to start: a minute (BENCH_RUNS=7)
+	@$(PYTHON) -m benchmarks.start
 
 bench-page: install ## Write what `make bench` has measured into docs/performance.md
 	@PYTHONPATH=operator:.:tests $(PYTHON) -m benchmarks.compare.page --write
