@@ -5,95 +5,109 @@ Nothing in it is made up: each command is run as it stands there, in a namespace
 
 import os
 import re
-import shlex
-import signal
 import subprocess
 import sys
 import tempfile
 import time
-import venv
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from localcluster import binaries, choose, deploy, progress
-from website.steps import INTRO, PYTHON, STEPS, Step
+from localcluster import binaries, progress
 
 PAGE: Final = Path("docs/tour.md")
 NAMESPACE: Final = "tour"
+IMAGE: Final = "localhost/trainingjob-trainer:dev"
 PATIENCE: Final = 400
-TIMES: Final = "## Times"
+PYTHON: Final = "/usr/bin/python3"
+ROOT: Final = "../.."
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
-_TOKEN: Final = re.compile(r"token=[^&\s]+")
-_OURS: Final = re.compile(r"(?:kubectl tj|trainingjob) ([a-z-]+)")
+_SEND: Final = f"kubectl tj submit train.py -n 3 --user 1000 --image {IMAGE}"
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
-    """A step, what was said, and how long it took."""
+class Step:
+    """One command, and what a reader should know before it; what only the recorder needs."""
 
-    step: Step
-    said: str
-    seconds: float
-    code: int
-
-    def shown(self) -> str:
-        """The step as the page shows it."""
-        lines = (line.rstrip() for line in _COLOUR.sub("", self.said).splitlines())
-        told = _TOKEN.sub("token=…", "\n".join(lines).strip("\n"))
-        code = f", exit code {self.code}" if self.code else ""
-        block = "\n".join(filter(None, ["```console", f"$ {self.step.command}", told, "```"]))
-        return f"{self.step.says}\n\n{block}\n\n*{self.seconds:.1f} s{code}*\n"
+    says: str
+    command: str
+    after: str = ""
+    """Waits until there is something to see; not shown."""
+    folder: str = ""
+    """Where it is run, seen from the tour's own folder."""
 
 
-def play(step: Step, folder: Path) -> Played:
-    """Run it, and then wait for what the next one needs.
+INTRO: Final = """# A tour: from nothing to a finished job, and two jobs that went wrong
+
+Played by `make tour` on the local cluster, two cores for everything, and written down as it was
+said, with the seconds that each command took. The script is [tour/train.py](tour/train.py): 40
+lines of plain `torch.distributed`, and nothing in it knows of us.
+"""
+STEPS: Final = (
+    Step(
+        "## From nothing to a finished job\n\nIs all there that a job needs?", "kubectl tj doctor"
+    ),
+    Step(
+        "Three ranks of a script, without an image of its own. Their lines follow:",
+        f"{_SEND} --name train",
+    ),
+    Step("And what became of it:", "kubectl tj describe train"),
+    Step(
+        "## A worker is killed\n\nThe same again, in the background, and longer:",
+        f"{_SEND} --name killed --env STEPS=300 --no-wait",
+        "kubectl tj wait killed --for Running -q && sleep 6",
+    ),
+    Step(
+        "Somebody takes a pod away:", "kubectl delete pod killed-worker-1 --wait=false", "sleep 2"
+    ),
+    Step("What happened? One command:", "kubectl tj why killed"),
+    Step("It goes on by itself, as a whole group:", "kubectl tj wait killed"),
+    Step("Both attempts, and what they cost:", "kubectl tj describe killed"),
+    Step(
+        "## A rank hangs\n\nNo process ends, no error is printed, and the logs just stop:",
+        f"{_SEND} --name hangs --env HANG_RANK=2 --no-wait",
+    ),
+    Step(
+        "A stall is five minutes without a step, if nobody says otherwise; here 20 seconds do:",
+        'kubectl patch trainingjob hangs --type merge -p \'{"spec":{"stallTimeoutSeconds":20}}\'',
+    ),
+    Step(
+        "Until the operator says so:",
+        "kubectl wait trainingjob/hangs --for=condition=Stalled --timeout=300s",
+    ),
+    Step("Which rank, and at which line? One command:", "kubectl tj why hangs"),
+    Step("And where all of them stand, as they reported last:", "kubectl tj stacks hangs"),
+    Step("It is not ours to guess whether the disk comes back:", "kubectl tj cancel hangs"),
+    Step(
+        "## Without a cluster\n\nThe first example in three processes of this machine, with the "
+        "environment of their pods, in the project's own folder:",
+        f"trainingjob run-local -n 3 --python {PYTHON} examples/01-ddp/train.py",
+        folder=ROOT,
+    ),
+    Step(
+        "The second starts its processes itself, two in each of two instances:",
+        "trainingjob run-local -n 2 --processes 2 --no-torchrun "
+        f"--python {PYTHON} examples/02-spawn/train.py",
+        folder=ROOT,
+    ),
+)
+
+
+def play(step: Step, folder: Path) -> str:
+    """The step as the page shows it.
 
     Raises:
         RuntimeError: when what it waits for does not come.
     """
     began = time.monotonic()
-    at = folder / step.folder
-    said, code = _interrupted(step, at) if step.until else _ended(_run(step.command, at))
+    said = _run(step.command, folder / step.folder)
     took = time.monotonic() - began
     if step.after and (waited := _run(step.after, folder)).returncode:
         raise RuntimeError(f"{step.after}: {waited.stdout}")
-    return Played(step, said, took, code)
-
-
-def times(all_played: Sequence[Played]) -> str:
-    """How long each of our commands took, the quickest first; those that wait say so above."""
-    found = [(_OURS.match(it.step.command), it.seconds) for it in all_played]
-    rows = sorted((took, match[1]) for match, took in found if match)
-    lines = "\n".join(f"| `{name}` | {took:.1f} |" for took, name in rows)
-    return (
-        f"{TIMES}\n\nOf each call above, with the start of the program. `submit`, `retry`, `wait`, "
-        "`doctor --try` and `run-local` last as long as the job that they follow.\n\n"
-        f"| command | seconds |\n|---|--:|\n{lines}\n"
-    )
-
-
-def _ended(done: subprocess.CompletedProcess[str]) -> tuple[str, int]:
-    return done.stdout, done.returncode
-
-
-def _interrupted(step: Step, folder: Path) -> tuple[str, int]:
-    """What it has said until it was ready; its exit code is that of Ctrl-C."""
-    with subprocess.Popen(
-        shlex.split(step.command),
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as process:
-        lines = list[str]()
-        for line in process.stdout or ():
-            lines.append(line)
-            if step.until in line:
-                break
-        process.send_signal(signal.SIGINT)
-    return "".join(lines), 0 if lines and step.until in lines[-1] else process.returncode
+    lines = (line.rstrip() for line in _COLOUR.sub("", said.stdout).splitlines())
+    told = "\n".join(lines).strip("\n")
+    code = f", exit code {said.returncode}" if said.returncode else ""
+    return f"{step.says}\n\n```console\n$ {step.command}\n{told}\n```\n\n*{took:.1f} s{code}*\n"
 
 
 def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -122,49 +136,33 @@ def _enter(folder: Path) -> None:
 
 
 def _equip(home: Path) -> None:
-    """An environment of our own for the command line, kubectl and helm, a place for models.
+    """Our own programs and kubectl first, a kubeconfig that may be changed, a place for models.
 
     Raises:
         RuntimeError: when there is nothing to train with on this machine.
     """
     if _run(f"{PYTHON} -c 'import torch, sklearn'", home).returncode:
         raise RuntimeError("torch is needed: sudo apt-get install python3-torch python3-sklearn")
-    programs = binaries.ensure(["kubectl", "helm"])
-    venv.create(home / "venv", with_pip=True)
+    kubectl = binaries.ensure(["kubectl"])
+    ours = Path(sys.executable).parent
     own = home / "kubeconfig"
     own.touch(mode=0o600)
     own.write_text(Path(os.environ["KUBECONFIG"]).read_text())
     os.environ["KUBECONFIG"] = str(own)
     os.environ["OUTPUT"] = str(home / "model.pt")  # else it is left in the checkout
-    os.environ["PIP_DISABLE_PIP_VERSION_CHECK"] = "1"
-    paths = home / "venv" / "bin", programs, os.environ["PATH"]
-    os.environ["PATH"] = os.pathsep.join(map(str, paths))
-
-
-def _begin_with_nothing() -> None:
-    """Take the operator away; its image stays on the nodes.
-
-    Raises:
-        RuntimeError: on a cluster that is not the project's own.
-    """
-    if choose.standing().kind == "current":
-        raise RuntimeError("the tour takes the operator away: it is for the local cluster alone")
-    os.environ["TAG"] = deploy.load_images()["operator"].rpartition(":")[2]
-    deploy.uninstall()
+    os.environ["PATH"] = os.pathsep.join(map(str, (ours, kubectl, os.environ["PATH"])))
 
 
 def main() -> int:
     """Play all of it, and write the page."""
     folder = PAGE.with_suffix("").absolute()
     with tempfile.TemporaryDirectory() as home:
-        _begin_with_nothing()
         _equip(Path(home))
         _enter(folder)
-        played = list[Played]()
+        parts = [INTRO]
         for step in STEPS:
             progress.say(f"$ {step.command}")
-            played.append(play(step, folder))
-        parts = [INTRO, *(it.shown() for it in played), times(played)]
+            parts.append(play(step, folder))
         PAGE.write_text("\n".join(parts), encoding="utf-8")
         _run(f"kubectl delete namespace {NAMESPACE}", folder)
     return 0

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.usefixtures("operator")
-def test_the_main_job_runs(cluster: harness.Cluster) -> None:
+def test_the_main_job_runs(cluster: harness.Cluster, tmp_path: Path) -> None:
     done = subprocess.run(
         ["make", "quickstart"], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -30,7 +30,11 @@ def test_the_main_job_runs(cluster: harness.Cluster) -> None:
         (way,) = [line for line in done.stdout.splitlines() if "export KUBECONFIG=" in line]
         typed = f"{way.strip()}; kubectl get trainingjob ddp -o jsonpath={{.status.phase}}"
         told = subprocess.run(
-            ["bash", "-c", typed], env={}, capture_output=True, text=True, check=True
+            ["bash", "-c", typed],
+            env={"HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
         )
         assert told.stdout == "Succeeded"
     finally:

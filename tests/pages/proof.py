@@ -154,8 +154,8 @@ ELSEWHERE = (
         "the program, without its image",
     ),
     Elsewhere(
-        "*", r"python3 -m venv ~/tj|'?~/tj/bin/pip'? install .*", SAME, "website/tour.py",
-        "the tour's environment is another folder",
+        "*", r"python3 -m venv ~/tj|'?~/tj/bin/pip'? install .*", SAME, "Makefile",
+        "make install puts the same package into .venv, with uv",
     ),
     Elsewhere("README.md", r"make test", WORDS, ".ci/run"),
     Elsewhere("*", r"make quickstart", WORDS, "tests/e2e/test_quickstart.py"),

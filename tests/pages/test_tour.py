@@ -2,22 +2,16 @@
 
 import re
 
-from trainingjobs.cli.app import COMMANDS
-from website import steps, tour
+from website import tour
 
 
 def test_the_recording_is_of_these_commands() -> None:
     told = re.findall(r"^\$ (.*)$", tour.PAGE.read_text(), re.MULTILINE)
-    assert told == [step.command for step in steps.STEPS]
+    assert told == [step.command for step in tour.STEPS]
 
 
 def test_every_command_ended_as_it_should() -> None:
     """One that fails has its exit code behind its seconds."""
     took = re.findall(r"^\*[\d.]+ s(.*)\*$", tour.PAGE.read_text(), re.MULTILINE)
-    assert len(took) == len(steps.STEPS)
+    assert len(took) == len(tour.STEPS)
     assert set(took) == {""}
-
-
-def test_every_command_has_its_time() -> None:
-    table = tour.PAGE.read_text().partition(tour.TIMES)[2]
-    assert set(re.findall(r"^\| `([a-z-]+)` \| [\d.]+ \|$", table, re.MULTILINE)) == set(COMMANDS)
