@@ -5,7 +5,6 @@
 """
 
 import ast
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -37,7 +36,6 @@ def test_no_example_prints_a_line_in_two_parts(program: Path) -> None:
 def test_this_is_why(call: str, parts: int) -> None:
     done = subprocess.run(
         [sys.executable, "-c", WRITES + call],
-        env=os.environ | {"PYTHONUNBUFFERED": "1"},
         capture_output=True,
         text=True,
         check=True,

@@ -205,7 +205,7 @@ def venv(place: Place, args: list[str]) -> None:
 
 def pip(place: Place, args: list[str]) -> None:
     del place
-    verb, what = [word for word in args if not word.startswith("-")]
+    verb, what = args
     assert verb in {"install", "download"}
     extras = re.fullmatch(r"\.(?:\[(\w+)\])?", what)
     assert extras is not None
@@ -242,8 +242,6 @@ PROGRAMS: Mapping[str, Callable[[Place, list[str]], None]] = {
     "echo": nothing,
     "tail": nothing,
     "cat": nothing,
-    "cut": nothing,
-    "head": nothing,
     "hostname": nothing,
     "export": nothing,  # what it asks for in $(…) is a command of its own here
     "source": nothing,  # the same of `<(…)`
